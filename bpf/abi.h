@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ABI between the BPF programs and user space: map keys, map values and the event record.
+ *
+ * Both sides include this one file. Every struct is padded by hand and never packed: clang
+ * writes the members of a packed struct byte by byte, and a hole would let stack bytes into a
+ * hash key, which then never matches.
+ */
+#ifndef BENCHMON_ABI_H
+#define BENCHMON_ABI_H
+
+#include <linux/types.h>
+
+/* Changed with any change below; user space refuses to adopt pins of another version. */
+#define BM_ABI_VERSION 1
+
+#define BM_MAX_BENCHES 4096
+#define BM_MAX_GRANTS 262144
+#define BM_MAX_DESTINATIONS 65536
+#define BM_RING_BYTES (4u << 20)
+
+/* cgroup v2 trees are rarely deeper than 10; a Bench below this level is refused at attach. */
+#define BM_MAX_LEVEL 32
+/* Parents looked at above a file. Reaching the limit denies. */
+#define BM_MAX_DEPTH 128
+
+/* Rights of a grant on an object. A grant on a host object never has BM_X. */
+enum bm_rights {
+	BM_R = 1,
+	BM_W = 2,
+	BM_X = 4,
+};
+
+enum bm_verdict {
+	BM_ALLOW,
+	BM_DENY,
+	BM_VERDICT_MAX,
+};
+
+/* The kernel hook a verdict was given at. Names: userspace/base/names.c. */
+enum bm_hook {
+	BM_HOOK_FILE_OPEN,
+	BM_HOOK_EXEC,
+	BM_HOOK_MMAP,
+	BM_HOOK_MPROTECT,
+	BM_HOOK_CONNECT4,
+	BM_HOOK_CONNECT6,
+	BM_HOOK_SENDMSG4,
+	BM_HOOK_SENDMSG6,
+	BM_HOOK_EGRESS,
+	BM_HOOK_INGRESS,
+	BM_HOOK_ARRIVAL,
+	BM_HOOK_PTRACE,
+	BM_HOOK_MAX,
+};
+
+/* Why a verdict is what it is. Names: userspace/base/names.c. */
+enum bm_rule {
+	BM_RULE_NONE,
+	BM_RULE_NO_GRANT,      /* the object has no grant in this Bench */
+	BM_RULE_RIGHTS,        /* it has one, without the rights asked for */
+	BM_RULE_REVOKED,       /* it had one; a tombstone stands in its place */
+	BM_RULE_EXPIRED,
+	BM_RULE_NOEXEC,        /* execution asked for, the grant is never executable */
+	BM_RULE_DEPTH,         /* BM_MAX_DEPTH parents and no object among them */
+	BM_RULE_NOT_SEALED,    /* the destination is in no sealed set of this Bench */
+	BM_RULE_PACKET,        /* fragment, IP options, routing header, not TCP or UDP */
+	BM_RULE_INHERITED_FD,  /* an arrival brought an open fd above 2 to its exec */
+	BM_RULE_ARRIVAL,       /* a Bench task reached for an arrival */
+	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
+	BM_RULE_MAX,
+};
+
+/* benches: cgroup id -> struct bm_bench */
+struct bm_bench {
+	__u32 id;
+	__u32 level;
+	/* CLOCK_MONOTONIC ns. A task that started before was there already: never an arrival. */
+	__u64 attached_ns;
+};
+
+/* objects: inode storage. An id is global and never used twice. */
+struct bm_object {
+	__u64 id;
+};
+
+/* grants: the one table that decides about files. */
+struct bm_grant_key {
+	__u32 bench;
+	__u32 pad;
+	__u64 object;
+};
+
+/* Rights 0 is a tombstone: revoked, and not yet carried through. */
+struct bm_grant {
+	__u32 rights;
+	__u32 grant;        /* 0: one of the Bench's own objects */
+	__u64 expiry_ns;    /* CLOCK_BOOTTIME; 0: none */
+};
+
+/* destinations: the sealed set of each Bench. IPv4 as ::ffff:a.b.c.d, network byte order. */
+struct bm_dest_key {
+	__u32 bench;
+	__u16 port;         /* network byte order */
+	__u8 protocol;      /* IPPROTO_TCP or IPPROTO_UDP */
+	__u8 pad;
+	__u8 address[16];
+};
+
+struct bm_dest {
+	__u32 grant;
+	__u32 pad;
+	__u64 expiry_ns;    /* CLOCK_BOOTTIME; 0: none */
+};
+
+/* stats: bench id -> counters, the truth about what was decided. */
+struct bm_stats {
+	__u64 seq;                               /* sequence number of the last event */
+	__u64 lost;                              /* events that found no room in the ring */
+	__u64 count[BM_HOOK_MAX][BM_VERDICT_MAX]; /* BM_ALLOW is counted for BM_HOOK_ARRIVAL only */
+};
+
+#define BM_COMM_LEN 16
+#define BM_NAME_LEN 48
+#define BM_NAMES 12
+
+/* A file: names[0] is the last component, names[1] its parent, and so on to the fs root. */
+struct bm_event_file {
+	__u64 inode;
+	__u32 device;       /* kernel encoding: major << 20 | minor */
+	__u32 wanted;       /* enum bm_rights asked for */
+	__u64 object;       /* 0: none found */
+	__u32 grant;
+	__u16 name_count;
+	__u16 truncated;    /* more parents than BM_NAMES */
+	char names[BM_NAMES][BM_NAME_LEN];
+};
+
+struct bm_event_net {
+	__u8 address[16];
+	__u16 port;         /* network byte order */
+	__u8 protocol;
+	__u8 pad[5];
+};
+
+struct bm_event_arrival {
+	__u32 fd;           /* the fd that refused the exec, when denied */
+	__u32 mode[3];      /* st_mode of fds 0 to 2, 0 when closed: recorded when allowed */
+};
+
+struct bm_event_ptrace {
+	__u32 target;       /* pid, initial namespace */
+	__u32 mode;
+};
+
+struct bm_event {
+	__u64 time_ns;      /* CLOCK_BOOTTIME */
+	__u64 seq;
+	__u32 bench;
+	__u32 hook;         /* enum bm_hook; says which member of the union holds */
+	__u32 verdict;      /* enum bm_verdict */
+	__u32 rule;         /* enum bm_rule */
+	__u32 pid;          /* tgid, initial namespace; 0 at packets: nobody's context */
+	__u32 tid;
+	__u32 uid;          /* initial user namespace */
+	__s32 error;        /* errno the caller got, 0 when allowed or dropped */
+	char comm[BM_COMM_LEN];
+	union {
+		struct bm_event_file file;
+		struct bm_event_net net;
+		struct bm_event_arrival arrival;
+		struct bm_event_ptrace ptrace;
+	};
+};
+
+/* What a task is to its Bench; task storage. */
+enum bm_task_state {
+	BM_TASK_UNKNOWN,
+	BM_TASK_ARRIVAL,    /* entered from outside and has not executed the payload yet */
+	BM_TASK_RESIDENT,   /* payload: never an arrival again */
+};
+
+struct bm_task {
+	__u32 state;
+};
+
+_Static_assert(sizeof(struct bm_bench) == 16, "map value");
+_Static_assert(sizeof(struct bm_object) == 8, "map value");
+_Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
+_Static_assert(sizeof(struct bm_grant) == 16, "map value");
+_Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
+_Static_assert(sizeof(struct bm_dest) == 16, "map value");
+_Static_assert(sizeof(struct bm_stats) == 16 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
+_Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
+_Static_assert(sizeof(struct bm_event) == 64 + sizeof(struct bm_event_file), "event");
+_Static_assert(sizeof(struct bm_task) == 4, "map value");
+
+#endif

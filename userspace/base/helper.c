@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/helper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define HELPER_TIMEOUT_MS 30000
+
+struct answer {
+	int result;
+	struct bm_error err;
+};
+
+static void answer_send(int socket, const struct answer *answer, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {};
+	struct iovec iov = { (void *)(uintptr_t)answer, sizeof(*answer) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		struct cmsghdr *cmsg;
+
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+	}
+	while (sendmsg(socket, &msg, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+static int answer_receive(int socket, struct answer *ret, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { ret, sizeof(*ret) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct pollfd polled = { socket, POLLIN, 0 };
+	struct cmsghdr *cmsg;
+	ssize_t n;
+
+	do {
+		n = poll(&polled, 1, HELPER_TIMEOUT_MS);
+	} while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return -ETIMEDOUT;
+	n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+	if (n != sizeof(*ret))
+		return -ECHILD;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(int));
+	return 0;
+}
+
+static _Noreturn void child(int socket, int (*fn)(void *, int *, struct bm_error *), void *arg,
+			    pid_t parent)
+{
+	struct answer answer = {};
+	int fd = -1;
+
+	/* A helper that outlived the daemon would act on a state nobody knows any more. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	answer.result = fn(arg, &fd, &answer.err);
+	answer_send(socket, &answer, answer.result < 0 ? -1 : fd);
+	_exit(0);
+}
+
+int bm_helper(int (*fn)(void *arg, int *ret_fd, struct bm_error *err), void *arg, int *ret_fd,
+	      struct bm_error *err)
+{
+	struct answer answer = {};
+	pid_t parent = getpid(), pid;
+	autoclose got = -1;
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return bm_fail_errno(err, errno, "socketpair");
+	pid = fork();
+	if (pid == 0)
+		child(pair[1], fn, arg, parent);
+	r = pid < 0 ? -errno : 0;
+	bm_close(pair[1]);
+	if (pid > 0) {
+		r = answer_receive(pair[0], &answer, &got);
+		if (r < 0)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	bm_close(pair[0]);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "helper");
+	if (answer.result < 0) {
+		if (err && !err->code)
+			*err = answer.err;
+		return bm_fail_errno(err, -answer.result, "helper");
+	}
+	if (ret_fd)
+		*ret_fd = TAKE_FD(got);
+	return answer.result;
+}

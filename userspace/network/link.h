@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The way out of a Bench that has a network namespace of its own with nothing but loopback in it:
+ * a veth pair, made with its first net grant and removed with its last.
+ */
+#ifndef BENCHMON_LINK_H
+#define BENCHMON_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "network/address.h"
+
+/* True when the namespace holds an interface other than loopback and our own veth. */
+int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
+
+/*
+ * Makes the pair (host end "bm<bench>", Bench end "eth0"), its addresses from the pool, a default
+ * route in the Bench, NAT and forwarding for the host end alone. Idempotent. On failure nothing
+ * of it is left.
+ */
+int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, struct bm_error *err);
+
+/* Takes all of it back, and what bm_link_setup changed on the host once no Bench is left that
+ * needs it. 0 also when it was not there. */
+int bm_link_destroy(uint32_t bench, struct bm_error *err);
+
+#endif
