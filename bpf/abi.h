@@ -51,6 +51,7 @@ enum bm_hook {
 	BM_HOOK_INGRESS,
 	BM_HOOK_ARRIVAL,
 	BM_HOOK_PTRACE,
+	BM_HOOK_SIGNAL,
 	BM_HOOK_MAX,
 };
 
@@ -77,6 +78,27 @@ struct bm_bench {
 	__u32 level;
 	/* CLOCK_MONOTONIC ns. A task that started before was there already: never an arrival. */
 	__u64 attached_ns;
+};
+
+/* Most distinct cgroup levels that Benches may lie at; one more is refused at attach. */
+#define BM_MAX_LEVELS 8
+#define BM_FILTER_WORDS 64
+
+/*
+ * What bystanders pay for: read before any map. level_count is 0 while there is no Bench; the
+ * filter holds a bit for each Bench's cgroup id, so that most others are told apart at once.
+ */
+struct bm_config {
+	__u32 level_count;
+	__u32 level[BM_MAX_LEVELS];
+	__u32 pad;
+	__u64 filter[BM_FILTER_WORDS];
+};
+
+/* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
+struct bm_cgroup {
+	__u32 bench;        /* 0 until user space has set it: deny */
+	__u32 pad;
 };
 
 /* objects: inode storage. An id is global and never used twice. */
@@ -148,9 +170,9 @@ struct bm_event_arrival {
 	__u32 mode[3];      /* st_mode of fds 0 to 2, 0 when closed: recorded when allowed */
 };
 
-struct bm_event_ptrace {
+struct bm_event_task {
 	__u32 target;       /* pid, initial namespace */
-	__u32 mode;
+	__u32 pad;
 };
 
 struct bm_event {
@@ -169,7 +191,7 @@ struct bm_event {
 		struct bm_event_file file;
 		struct bm_event_net net;
 		struct bm_event_arrival arrival;
-		struct bm_event_ptrace ptrace;
+		struct bm_event_task task;
 	};
 };
 
@@ -185,6 +207,8 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 16, "map value");
+_Static_assert(sizeof(struct bm_config) == 40 + 8 * BM_FILTER_WORDS, "global variable");
+_Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_grant) == 16, "map value");

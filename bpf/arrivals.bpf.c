@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Arrivals: the runtime works inside the Bench's cgroup before the payload exists. A task that
+ * enters from outside is marked, its children too, until it executes the payload. Nothing inside
+ * a Bench can obtain a mark: a task born there is resident, and residents are never marked.
+ */
+#include "record.h"
+#include "who.h"
+
+static __always_inline void set_state(struct task_struct *task, __u32 value)
+{
+	struct bm_task initial = { .state = value };
+	struct bm_task *state =
+		bpf_task_storage_get(&tasks, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (state)
+		state->state = value;
+}
+
+/* Before the child runs: it is woken after this tracepoint, and its cgroup is settled. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(bm_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct bm_bench *bench;
+
+	if (!config.level_count)
+		return 0;
+	bench = bench_of(child->cgroups->dfl_cgrp);
+	if (!bench)
+		return 0;
+	if (bench_of_current() == bench && task_state(parent) != BM_TASK_ARRIVAL)
+		set_state(child, BM_TASK_RESIDENT);
+	else
+		set_state(child, BM_TASK_ARRIVAL);
+	return 0;
+}
+
+/*
+ * A task moved in. One that was there when the Bench was attached is older than that; one born
+ * there since is resident; both may be moved between child cgroups and stay what they are.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(bm_migrate, struct cgroup *to, const char *path, struct task_struct *task,
+	     bool threadgroup)
+{
+	struct bm_bench *bench;
+
+	if (!config.level_count)
+		return 0;
+	bench = bench_of(to);
+	if (!bench || task->start_time <= bench->attached_ns || task_state(task) != BM_TASK_UNKNOWN)
+		return 0;
+	set_state(task, BM_TASK_ARRIVAL);
+	return 0;
+}
+
+/* The mode of an open file, 0 when fd is closed. */
+static __always_inline __u32 mode_of(struct fdtable *fdt, int fd)
+{
+	struct file **slot = fdt->fd;
+	struct file *file = NULL;
+
+	bpf_probe_read_kernel(&file, sizeof(file), slot + fd);
+	return file ? BPF_CORE_READ(file, f_path.dentry, d_inode, i_mode) : 0;
+}
+
+SEC("lsm/bprm_committed_creds")
+int BPF_PROG(bm_payload, struct linux_binprm *bprm)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct bm_bench *bench = bench_of_current();
+	struct bm_event *event;
+	struct fdtable *fdt;
+	bool arrived;
+
+	if (!bench)
+		return 0;
+	arrived = task_state(task) == BM_TASK_ARRIVAL;
+	set_state(task, BM_TASK_RESIDENT);
+	if (!arrived)
+		return 0;
+	event = record(bench->id, BM_HOOK_ARRIVAL, BM_ALLOW, BM_RULE_NONE, 0);
+	if (!event)
+		return 0;
+	record_current(event);
+	fdt = task->files->fdt;
+	event->arrival.fd = 0;
+	for (int fd = 0; fd < 3; fd++)
+		event->arrival.mode[fd] = mode_of(fdt, fd);
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* May this Bench have these rights on this file? No verdict here depends on anything but maps. */
+#ifndef BENCHMON_BPF_DECIDE_H
+#define BENCHMON_BPF_DECIDE_H
+
+#include "maps.h"
+
+struct decision {
+	__u32 rule; /* BM_RULE_NONE: allowed */
+	__u32 grant;
+	__u64 object;
+};
+
+static __always_inline bool expired(__u64 expiry_ns)
+{
+	return expiry_ns && bpf_ktime_get_boot_ns() >= expiry_ns;
+}
+
+/* A host grant never has x, so that its lack is the noexec rule and not a matter of asking. */
+static __always_inline __u32 judge(const struct bm_grant *grant, __u32 wanted)
+{
+	if (!grant->rights)
+		return BM_RULE_REVOKED;
+	if (expired(grant->expiry_ns))
+		return BM_RULE_EXPIRED;
+	if (!(wanted & ~grant->rights))
+		return BM_RULE_NONE;
+	return wanted & ~grant->rights & BM_X ? BM_RULE_NOEXEC : BM_RULE_RIGHTS;
+}
+
+/* True when inode is an object with an entry for this Bench; that entry then decides. */
+static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u32 wanted,
+					  struct decision *ret)
+{
+	struct bm_object *object = bpf_inode_storage_get(&objects, inode, NULL, 0);
+	struct bm_grant_key key = { .bench = bench };
+	struct bm_grant *grant;
+
+	if (!object)
+		return false;
+	key.object = object->id;
+	ret->object = object->id;
+	grant = bpf_map_lookup_elem(&grants, &key);
+	if (!grant)
+		return false;
+	ret->grant = grant->grant;
+	ret->rule = judge(grant, wanted);
+	return true;
+}
+
+/*
+ * The root of the file's mount first: a relocated grant is a mount of its own, so one look-up
+ * decides at any depth. Else the parents, nearest first: a mount of a part of an own object.
+ * The walk goes on above the mount's root (d_parent does) and ends at the file system's root. A
+ * disconnected dentry (open_by_handle_at) is its own parent and so finds nothing.
+ */
+static __always_inline void decide(__u32 bench, struct file *file, __u32 wanted,
+				   struct decision *ret)
+{
+	struct vfsmount *mnt = file->f_path.mnt;
+	struct dentry *dentry = file->f_path.dentry;
+
+	*ret = (struct decision){ .rule = BM_RULE_NONE };
+	/*
+	 * pipefs, sockfs, memfd, nsfs, pidfs: what the kernel mounts for itself and no path leads
+	 * to. Files of the host don't lie there.
+	 */
+	if (mnt->mnt_flags & MNT_INTERNAL)
+		return;
+	if (entry_decides(bench, mnt->mnt_root->d_inode, wanted, ret))
+		return;
+	for (int i = 0; i < BM_MAX_DEPTH; i++) {
+		struct dentry *parent = dentry->d_parent;
+
+		if (entry_decides(bench, dentry->d_inode, wanted, ret))
+			return;
+		if (parent == dentry) {
+			ret->rule = BM_RULE_NO_GRANT;
+			return;
+		}
+		dentry = parent;
+	}
+	ret->rule = BM_RULE_DEPTH;
+}
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets: the sealed set again, out and in. Whatever made the packet (a raw socket, Fast Open, an
+ * extra MPTCP subflow, a socket carried in), it is judged by the header that leaves.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+
+#include "seal.h"
+
+#define LOOPBACK_IFINDEX 1 /* in every network namespace */
+#define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
+
+struct ports {
+	__be16 source;
+	__be16 dest;
+};
+
+/*
+ * Fills key with the other end. Only what has its ports right behind a plain header is judged:
+ * IP options and routing headers name another hop than the header does, a fragment has no ports.
+ */
+static __always_inline bool parse4(struct __sk_buff *skb, bool out, struct bm_dest_key *key)
+{
+	struct ports ports;
+	struct iphdr ip;
+
+	if (bpf_skb_load_bytes(skb, 0, &ip, sizeof(ip)))
+		return false;
+	key_v4(key, out ? ip.daddr : ip.saddr);
+	key->protocol = ip.protocol;
+	if (ip.version != 4 || ip.ihl != 5 || ip.frag_off & bpf_htons(IP_FRAGMENT))
+		return false;
+	if (bpf_skb_load_bytes(skb, sizeof(ip), &ports, sizeof(ports)))
+		return false;
+	key->port = out ? ports.dest : ports.source;
+	return true;
+}
+
+static __always_inline bool parse6(struct __sk_buff *skb, bool out, struct bm_dest_key *key)
+{
+	struct ports ports;
+	struct ipv6hdr ip;
+
+	if (bpf_skb_load_bytes(skb, 0, &ip, sizeof(ip)))
+		return false;
+	__builtin_memcpy(key->address, out ? &ip.daddr : &ip.saddr, sizeof(key->address));
+	key->protocol = ip.nexthdr;
+	if (ip.version != 6)
+		return false;
+	if (bpf_skb_load_bytes(skb, sizeof(ip), &ports, sizeof(ports)))
+		return false;
+	key->port = out ? ports.dest : ports.source;
+	return true;
+}
+
+static __always_inline int check(struct __sk_buff *skb, bool out)
+{
+	struct bm_dest_key key = { .bench = sealed_bench() };
+	__u32 rule = BM_RULE_PACKET;
+	struct bm_event *event;
+	bool plain;
+
+	if (key.bench && skb->ifindex == LOOPBACK_IFINDEX)
+		return 1;
+	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &key)
+						   : parse6(skb, out, &key);
+	if (plain && (key.protocol == IPPROTO_TCP || key.protocol == IPPROTO_UDP))
+		rule = seal_rule(&key);
+	if (rule == BM_RULE_NONE)
+		return 1;
+	event = record_net(&key, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
+	if (event)
+		bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
+SEC("cgroup_skb/egress")
+int bm_egress(struct __sk_buff *skb)
+{
+	return check(skb, true);
+}
+
+SEC("cgroup_skb/ingress")
+int bm_ingress(struct __sk_buff *skb)
+{
+	return check(skb, false);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The two ways an arrival could be made use of: by what it carries across its exec, and by a
+ * Bench task that gets hold of it.
+ */
+#include "record.h"
+#include "who.h"
+
+#define WORD_BITS 64
+#define FD_WORDS 64 /* 4,096 fds; a table that ever was larger refuses the exec */
+
+/* The first fd above 2 that would survive the exec, 0 for none, -1 for a table too large. */
+static __always_inline int inherited_fd(struct fdtable *fdt)
+{
+	unsigned long *open = fdt->open_fds, *close_on_exec = fdt->close_on_exec;
+	__u32 words = fdt->max_fds / WORD_BITS;
+
+	if (words > FD_WORDS)
+		return -1;
+	for (__u32 i = 0; i < FD_WORDS; i++) {
+		unsigned long is_open = ~0ul, closes = 0;
+
+		if (i >= words)
+			break;
+		bpf_probe_read_kernel(&is_open, sizeof(is_open), open + i);
+		bpf_probe_read_kernel(&closes, sizeof(closes), close_on_exec + i);
+		is_open &= ~closes;
+		if (i == 0)
+			is_open &= ~7ul;
+		if (is_open)
+			return i * WORD_BITS + 3; /* in this word, at or after it */
+	}
+	return 0;
+}
+
+SEC("lsm/bprm_check_security")
+int BPF_PROG(bm_entry, struct linux_binprm *bprm, int ret)
+{
+	struct bm_bench *bench;
+	struct bm_event *event;
+	int fd;
+
+	if (ret)
+		return ret;
+	bench = bench_of_current();
+	if (!bench || !is_arrival())
+		return 0;
+	fd = inherited_fd(bpf_get_current_task_btf()->files->fdt);
+	if (!fd)
+		return 0;
+	event = record(bench->id, BM_HOOK_ARRIVAL, BM_DENY, BM_RULE_INHERITED_FD, EACCES);
+	if (event) {
+		record_current(event);
+		event->arrival.fd = fd;
+		for (int i = 0; i < 3; i++)
+			event->arrival.mode[i] = 0;
+		bpf_ringbuf_submit(event, 0);
+	}
+	return -EACCES;
+}
+
+/* A Bench task that traces, reads or signals an arrival would act with its exemption. */
+static __always_inline int check_target(struct task_struct *target, __u32 hook)
+{
+	struct bm_bench *bench = bench_of_current();
+	struct bm_event *event;
+
+	if (!bench || task_state(target) != BM_TASK_ARRIVAL || is_arrival())
+		return 0;
+	event = record(bench->id, hook, BM_DENY, BM_RULE_ARRIVAL, EACCES);
+	if (event) {
+		record_current(event);
+		event->task.target = target->tgid;
+		event->task.pad = 0;
+		bpf_ringbuf_submit(event, 0);
+	}
+	return -EACCES;
+}
+
+SEC("lsm/ptrace_access_check")
+int BPF_PROG(bm_ptrace, struct task_struct *child, unsigned int mode, int ret)
+{
+	return ret ?: check_target(child, BM_HOOK_PTRACE);
+}
+
+SEC("lsm/task_kill")
+int BPF_PROG(bm_signal, struct task_struct *target, void *info, int sig, void *cred, int ret)
+{
+	return ret ?: check_target(target, BM_HOOK_SIGNAL);
+}
+
+char LICENSE[] SEC("license") = "GPL";

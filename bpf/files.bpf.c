@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opening: the door to every file's content. */
+#include "record.h"
+#include "who.h"
+
+volatile struct bm_config config;
+
+static __always_inline __u32 rights_of_open(struct file *file)
+{
+	__u32 wanted = 0;
+
+	if (file->f_mode & FMODE_READ)
+		wanted |= BM_R;
+	if (file->f_mode & FMODE_WRITE)
+		wanted |= BM_W;
+	if (file->f_flags & FMODE_EXEC_FLAG)
+		wanted |= BM_X;
+	/* open(2) with access mode 3 gives neither, yet an fd that ioctls: ask for both. */
+	return wanted ?: BM_R | BM_W;
+}
+
+SEC("lsm/file_open")
+int BPF_PROG(bm_file_open, struct file *file, int ret)
+{
+	struct decision decision;
+	struct bm_bench *bench;
+	__u32 wanted, id;
+
+	if (ret)
+		return ret;
+	bench = bench_of_current();
+	if (!bench)
+		return 0;
+	id = bench->id;
+	wanted = rights_of_open(file);
+	decide(id, file, wanted, &decision);
+	if (decision.rule == BM_RULE_NONE)
+		return 0;
+	/* The runtime may read the host's files; what it executes is the Bench's payload. */
+	if (!(wanted & BM_X) && is_arrival())
+		return 0;
+	record_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
+	return -EACCES;
+}
+
+char LICENSE[] SEC("license") = "GPL";

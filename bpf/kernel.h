@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's structures, with only the fields that are read. Offsets come from the running
+ * kernel's BTF at load (preserve_access_index), so nothing here depends on a version.
+ */
+#ifndef BENCHMON_BPF_KERNEL_H
+#define BENCHMON_BPF_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+#include "abi.h"
+
+#define EPERM 1
+#define EACCES 13
+
+/* include/linux/fs.h and mount.h; macros, so not in BTF. The same in 6.1, 6.12 and 6.18. */
+#define FMODE_READ 0x1
+#define FMODE_WRITE 0x2
+#define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
+#define MNT_INTERNAL 0x4000
+#define PROT_EXEC 0x4
+
+#define KERNEL __attribute__((preserve_access_index))
+
+typedef unsigned short umode_t;
+typedef unsigned int fmode_t;
+
+struct super_block {
+	unsigned int s_dev;
+} KERNEL;
+
+struct inode {
+	umode_t i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+} KERNEL;
+
+struct qstr {
+	const unsigned char *name;
+} KERNEL;
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+} KERNEL;
+
+struct vfsmount {
+	struct dentry *mnt_root;
+	int mnt_flags;
+} KERNEL;
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+} KERNEL;
+
+struct file {
+	struct path f_path;
+	unsigned int f_flags;
+	fmode_t f_mode;
+} KERNEL;
+
+struct vm_area_struct {
+	struct file *vm_file;
+} KERNEL;
+
+struct linux_binprm {
+	struct file *file;
+} KERNEL;
+
+struct kernfs_node {
+	__u64 id;
+} KERNEL;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} KERNEL;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+} KERNEL;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} KERNEL;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+	unsigned long *close_on_exec;
+	unsigned long *open_fds;
+} KERNEL;
+
+struct files_struct {
+	struct fdtable *fdt;
+} KERNEL;
+
+struct task_struct {
+	int pid;
+	int tgid;
+	__u64 start_time;
+	struct css_set *cgroups;
+	struct files_struct *files;
+} KERNEL;
+
+#endif

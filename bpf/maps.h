@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The maps, one definition for every file of the linked object (__weak: the linker keeps one).
+ * Which key leads to which value stands in abi.h.
+ */
+#ifndef BENCHMON_BPF_MAPS_H
+#define BENCHMON_BPF_MAPS_H
+
+#include "kernel.h"
+
+extern volatile struct bm_config config;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, BM_MAX_BENCHES);
+	__type(key, __u64);
+	__type(value, struct bm_bench);
+} benches SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bm_object);
+} objects SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BM_MAX_GRANTS);
+	__type(key, struct bm_grant_key);
+	__type(value, struct bm_grant);
+} grants SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BM_MAX_DESTINATIONS);
+	__type(key, struct bm_dest_key);
+	__type(value, struct bm_dest);
+} destinations SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BM_MAX_BENCHES);
+	__type(key, __u32);
+	__type(value, struct bm_stats);
+} stats SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, BM_RING_BYTES);
+} events SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bm_task);
+} tasks SEC(".maps") __weak;
+
+/* One storage for all attach types of a cgroup: the key is the cgroup id alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);
+	__type(key, __u64);
+	__type(value, struct bm_cgroup);
+} cgroups SEC(".maps") __weak;
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Counters and events. The counters are the truth; an event may be lost (the ring is full) and is
+ * then counted as lost. Called after the verdict: nothing here can change it.
+ */
+#ifndef BENCHMON_BPF_RECORD_H
+#define BENCHMON_BPF_RECORD_H
+
+#include "decide.h"
+
+/* NULL when the event finds no room. Everything up to the union is filled. */
+static __always_inline struct bm_event *record(__u32 bench, __u32 hook, __u32 verdict, __u32 rule,
+					       int error)
+{
+	struct bm_stats *count = bpf_map_lookup_elem(&stats, &bench);
+	struct bm_event *event;
+	__u64 seq;
+
+	if (!count)
+		return NULL;
+	__sync_fetch_and_add(&count->count[hook][verdict], 1);
+	seq = __sync_fetch_and_add(&count->seq, 1) + 1;
+	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event) {
+		__sync_fetch_and_add(&count->lost, 1);
+		return NULL;
+	}
+	event->time_ns = bpf_ktime_get_boot_ns();
+	event->seq = seq;
+	event->bench = bench;
+	event->hook = hook;
+	event->verdict = verdict;
+	event->rule = rule;
+	event->error = error;
+	event->pid = 0;
+	event->tid = 0;
+	event->uid = 0;
+	__builtin_memset(event->comm, 0, sizeof(event->comm));
+	return event;
+}
+
+/* Not at packets: there, current is whoever was interrupted. */
+static __always_inline void record_current(struct bm_event *event)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	event->pid = id >> 32;
+	event->tid = (__u32)id;
+	event->uid = (__u32)bpf_get_current_uid_gid();
+	bpf_get_current_comm(event->comm, sizeof(event->comm));
+}
+
+static __always_inline void record_names(struct bm_event_file *event, struct dentry *dentry)
+{
+	event->name_count = 0;
+	event->truncated = 1;
+	for (int i = 0; i < BM_NAMES; i++) {
+		struct dentry *parent = dentry->d_parent;
+
+		if (bpf_probe_read_kernel_str(event->names[i], BM_NAME_LEN, dentry->d_name.name) < 0)
+			event->names[i][0] = '\0';
+		event->name_count = i + 1;
+		if (parent == dentry) {
+			event->truncated = 0;
+			break;
+		}
+		dentry = parent;
+	}
+}
+
+static __always_inline void record_file(__u32 bench, __u32 hook, struct file *file, __u32 wanted,
+					const struct decision *decision)
+{
+	struct bm_event *event = record(bench, hook, BM_DENY, decision->rule, EACCES);
+	struct inode *inode;
+
+	if (!event)
+		return;
+	record_current(event);
+	inode = file->f_path.dentry->d_inode;
+	event->file.inode = inode->i_ino;
+	event->file.device = inode->i_sb->s_dev;
+	event->file.wanted = wanted;
+	event->file.object = decision->object;
+	event->file.grant = decision->grant;
+	record_names(&event->file, file->f_path.dentry);
+	bpf_ringbuf_submit(event, 0);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Is this destination in the sealed set of the Bench whose cgroup the program is attached to? */
+#ifndef BENCHMON_BPF_SEAL_H
+#define BENCHMON_BPF_SEAL_H
+
+#include <linux/in.h>
+#include <bpf/bpf_endian.h>
+
+#include "record.h"
+
+#define LOOPBACK4 0x7f
+#define V4_IN_V6 0x0000ffff
+
+/*
+ * The Bench comes from the storage of the cgroup the program is attached to, not from current:
+ * a subflow or a timer sends from a kernel worker, a packet is sent from whatever was interrupted.
+ */
+static __always_inline __u32 sealed_bench(void)
+{
+	struct bm_cgroup *cgroup = bpf_get_local_storage(&cgroups, 0);
+
+	return cgroup->bench;
+}
+
+/* IPv4 as ::ffff:a.b.c.d, so that a v4-mapped address on an IPv6 socket is the same key. */
+static __always_inline void key_v4(struct bm_dest_key *key, __u32 address)
+{
+	__u32 words[4] = { 0, 0, bpf_htonl(V4_IN_V6), address };
+
+	__builtin_memcpy(key->address, words, sizeof(words));
+}
+
+/* The Bench's own namespace, so its own loopback: an attach to a shared one is refused. */
+static __always_inline bool is_loopback(const struct bm_dest_key *key)
+{
+	__u32 words[4];
+
+	__builtin_memcpy(words, key->address, sizeof(words));
+	if (words[0] || words[1])
+		return false;
+	if (!words[2])
+		return words[3] == bpf_htonl(1);
+	return words[2] == bpf_htonl(V4_IN_V6) && key->address[12] == LOOPBACK4;
+}
+
+static __always_inline __u32 seal_rule(const struct bm_dest_key *key)
+{
+	struct bm_dest *dest;
+
+	if (!key->bench)
+		return BM_RULE_UNKNOWN_BENCH;
+	dest = bpf_map_lookup_elem(&destinations, key);
+	if (!dest)
+		return BM_RULE_NOT_SEALED;
+	return expired(dest->expiry_ns) ? BM_RULE_EXPIRED : BM_RULE_NONE;
+}
+
+static __always_inline struct bm_event *record_net(const struct bm_dest_key *key, __u32 hook,
+						   __u32 rule, int error)
+{
+	struct bm_event *event = record(key->bench, hook, BM_DENY, rule, error);
+
+	if (!event)
+		return NULL;
+	__builtin_memcpy(event->net.address, key->address, sizeof(event->net.address));
+	event->net.port = key->port;
+	event->net.protocol = key->protocol;
+	__builtin_memset(event->net.pad, 0, sizeof(event->net.pad));
+	return event;
+}
+
+#endif

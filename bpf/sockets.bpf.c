@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connecting and sending: an errno at once, where the packet would only be dropped. What reaches
+ * no hook here (raw, UDP-Lite, a socket from elsewhere) is decided in egress.
+ */
+#include "seal.h"
+
+static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *ctx, __u32 hook)
+{
+	struct bm_event *event;
+	__u32 rule;
+
+	key->bench = sealed_bench();
+	key->port = (__u16)ctx->user_port;
+	key->protocol = (__u8)ctx->protocol;
+	rule = key->bench && is_loopback(key) ? BM_RULE_NONE : seal_rule(key);
+	if (rule == BM_RULE_NONE)
+		return 1;
+	event = record_net(key, hook, rule, EPERM);
+	if (event) {
+		record_current(event);
+		bpf_ringbuf_submit(event, 0);
+	}
+	return 0;
+}
+
+static __always_inline int check4(struct bpf_sock_addr *ctx, __u32 hook)
+{
+	struct bm_dest_key key = {};
+
+	key_v4(&key, ctx->user_ip4);
+	return check(&key, ctx, hook);
+}
+
+static __always_inline int check6(struct bpf_sock_addr *ctx, __u32 hook)
+{
+	struct bm_dest_key key = {};
+	__u32 words[4] = { ctx->user_ip6[0], ctx->user_ip6[1], ctx->user_ip6[2], ctx->user_ip6[3] };
+
+	__builtin_memcpy(key.address, words, sizeof(words));
+	return check(&key, ctx, hook);
+}
+
+SEC("cgroup/connect4")
+int bm_connect4(struct bpf_sock_addr *ctx)
+{
+	return check4(ctx, BM_HOOK_CONNECT4);
+}
+
+SEC("cgroup/connect6")
+int bm_connect6(struct bpf_sock_addr *ctx)
+{
+	return check6(ctx, BM_HOOK_CONNECT6);
+}
+
+SEC("cgroup/sendmsg4")
+int bm_sendmsg4(struct bpf_sock_addr *ctx)
+{
+	return check4(ctx, BM_HOOK_SENDMSG4);
+}
+
+SEC("cgroup/sendmsg6")
+int bm_sendmsg6(struct bpf_sock_addr *ctx)
+{
+	return check6(ctx, BM_HOOK_SENDMSG6);
+}
+
+char LICENSE[] SEC("license") = "GPL";
