@@ -91,8 +91,9 @@ struct bm_bench {
 struct bm_config {
 	__u32 level_count;
 	__u32 level[BM_MAX_LEVELS];
-	__u32 pad;
+	__u32 abi;          /* BM_ABI_VERSION; written and read by user space alone */
 	__u64 filter[BM_FILTER_WORDS];
+	__u64 next_object;  /* user space alone */
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
@@ -207,7 +208,7 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 16, "map value");
-_Static_assert(sizeof(struct bm_config) == 40 + 8 * BM_FILTER_WORDS, "global variable");
+_Static_assert(sizeof(struct bm_config) == 48 + 8 * BM_FILTER_WORDS, "global variable");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");

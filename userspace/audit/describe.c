@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "audit/describe.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/escape.h"
+
+/* The kernel copies at most BM_NAME_LEN - 1 bytes: a name of that length may go on. */
+static bool name_cut(const char *name)
+{
+	return strlen(name) == BM_NAME_LEN - 1;
+}
+
+static bool has_root(const struct bm_event_file *file)
+{
+	return !file->truncated && file->name_count &&
+	       !strcmp(file->names[file->name_count - 1], "/");
+}
+
+const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_LEN])
+{
+	unsigned int left = file->name_count;
+	char *p = buf, *end = buf + BM_PATH_LEN;
+
+	*p = '\0';
+	if (file->truncated)
+		p = stpcpy(p, "...");
+	if (has_root(file)) {
+		left--;
+		if (!left)
+			p = stpcpy(p, "/");
+	}
+	while (left--) {
+		const char *name = file->names[left];
+		char shown[BM_NAME_LEN * 4 + 4];
+
+		/* What is below no root ("pipe:[4711]") is no path and must not look like one. */
+		p += snprintf(p, (size_t)(end - p), "%s%s%s", p != buf || has_root(file) ? "/" : "",
+			      bm_escape(name, shown, sizeof(shown)), name_cut(name) ? "..." : "");
+	}
+	return buf;
+}
+
+static bool is_v4(const __u8 address[16])
+{
+	static const __u8 mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(address, mapped, sizeof(mapped));
+}
+
+static const char *format_address(const __u8 address[16], char buf[INET6_ADDRSTRLEN])
+{
+	return is_v4(address) ? inet_ntop(AF_INET, address + 12, buf, INET6_ADDRSTRLEN)
+			      : inet_ntop(AF_INET6, address, buf, INET6_ADDRSTRLEN);
+}
+
+static const char *protocol_name(unsigned int protocol, char buf[4])
+{
+	switch (protocol) {
+	case IPPROTO_TCP:
+		return "tcp";
+	case IPPROTO_UDP:
+		return "udp";
+	case IPPROTO_ICMP:
+		return "icmp";
+	case IPPROTO_ICMPV6:
+		return "icmpv6";
+	default:
+		snprintf(buf, 4, "%u", protocol & 0xff);
+		return buf;
+	}
+}
+
+static bool has_ports(const struct bm_event_net *net)
+{
+	return net->protocol == IPPROTO_TCP || net->protocol == IPPROTO_UDP;
+}
+
+const char *bm_describe_net(const struct bm_event_net *net, char buf[BM_NET_LEN])
+{
+	bool v4 = is_v4(net->address);
+	char address[INET6_ADDRSTRLEN], number[4], port[8] = "";
+
+	if (has_ports(net))
+		snprintf(port, sizeof(port), ":%u", ntohs(net->port));
+	snprintf(buf, BM_NET_LEN, "%s%s%s%s/%s", v4 ? "" : "[",
+		 format_address(net->address, address), v4 ? "" : "]", port,
+		 protocol_name(net->protocol, number));
+	return buf;
+}
+
+/*
+ * Names come from the Bench and the hint is made to be pasted into a root shell: what needs more
+ * than single quotes, or would be read as SRC:DEST, gets no hint.
+ */
+static const char *file_hint(const struct bm_event_file *file, const char *bench, char *buf)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._+-@,=%";
+	char path[BM_PATH_LEN];
+	const char *quote;
+
+	if (!has_root(file) || file->name_count < 2 || !(file->wanted & (BM_R | BM_W)) ||
+	    file->wanted & BM_X)
+		return NULL;
+	for (unsigned int i = 0; i < file->name_count; i++)
+		if (name_cut(file->names[i]) || !file->names[i][0])
+			return NULL;
+	bm_describe_path(file, path);
+	if (strpbrk(path, "'\\:"))
+		return NULL;
+	quote = strspn(path, plain) == strlen(path) ? "" : "'";
+	snprintf(buf, BM_HINT_LEN, "benchmon grant %s file %s%s:%s%s", bench, quote, path,
+		 file->wanted & BM_W ? "rw" : "ro", quote);
+	return buf;
+}
+
+/* Unspecified, loopback, link-local and multicast: what no profile may hold. */
+static bool never_sealed(const __u8 a[16])
+{
+	static const __u8 zero[15];
+
+	if (is_v4(a))
+		return a[12] == 0 || a[12] == 127 || a[12] >= 224 || (a[12] == 169 && a[13] == 254);
+	return a[0] == 0xff || (a[0] == 0xfe && (a[1] & 0xc0) == 0x80) ||
+	       (!memcmp(a, zero, sizeof(zero)) && a[15] <= 1);
+}
+
+static const char *net_hint(const struct bm_event_net *net, const char *bench, char *buf)
+{
+	char text[BM_NET_LEN];
+
+	if (!has_ports(net) || !net->port || never_sealed(net->address))
+		return NULL;
+	bm_describe_net(net, text);
+	if (net->protocol == IPPROTO_TCP)
+		*strrchr(text, '/') = '\0';
+	snprintf(buf, BM_HINT_LEN, "benchmon grant %s net %s%s%s", bench, text[0] == '[' ? "'" : "",
+		 text, text[0] == '[' ? "'" : "");
+	return buf;
+}
+
+const char *bm_describe_hint(const struct bm_event *event, const char *bench, char buf[BM_HINT_LEN])
+{
+	if (event->verdict != BM_DENY)
+		return NULL;
+	if (event->rule == BM_RULE_NO_GRANT && event->hook == BM_HOOK_FILE_OPEN)
+		return file_hint(&event->file, bench, buf);
+	/* The source of a packet that came in is nothing a Bench could be granted. */
+	if (event->rule == BM_RULE_NOT_SEALED && event->hook != BM_HOOK_INGRESS)
+		return net_hint(&event->net, bench, buf);
+	return NULL;
+}

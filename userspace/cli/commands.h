@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The one table of commands: dispatch, usage, completion and the man page's synopsis are all
+ * made from it.
+ */
+#ifndef BENCHMON_CLI_COMMANDS_H
+#define BENCHMON_CLI_COMMANDS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum cli_opt {
+	OPT_ALL,
+	OPT_BENCH,
+	OPT_CGROUP,
+	OPT_CWD,
+	OPT_DEST,
+	OPT_ENV,
+	OPT_FOLLOW,
+	OPT_FORMAT,
+	OPT_HELP,
+	OPT_IN,
+	OPT_KEEP,
+	OPT_MEMORY,
+	OPT_NET,
+	OPT_NO_IDMAP,
+	OPT_NO_TTY,
+	OPT_OUT,
+	OPT_PID,
+	OPT_PIDS,
+	OPT_PRIVATE,
+	OPT_RIGHTS,
+	OPT_ROOTFS,
+	OPT_SINCE,
+	OPT_SOURCE,
+	OPT_TTY,
+	OPT_YES,
+	OPT_MAX,
+};
+#define OPT(name) (1u << OPT_##name)
+/* What every command takes. */
+#define OPT_COMMON (OPT(FORMAT) | OPT(HELP))
+
+struct cli_option {
+	const char *name;
+	char key;        /* short form, 0: none */
+	const char *arg; /* NULL: a switch */
+	const char *doc;
+};
+
+enum cli_format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_COMPACT, /* events: the same as text */
+	FORMAT_NAMES,   /* ls, for the completion; never starts a daemon */
+	FORMAT_MAX,
+};
+
+enum cli_section {
+	SECTION_WORK,
+	SECTION_BENCH,
+	SECTION_GRANT,
+	SECTION_SYSTEM,
+	SECTION_HIDDEN,
+	SECTION_MAX,
+};
+
+/* One way to write a command: args, then these options in brackets, then tail. */
+struct cli_form {
+	const char *args;
+	uint32_t options;
+	const char *tail;
+};
+#define CLI_FORMS 4
+
+struct cli;
+
+struct cli_command {
+	const char *name;
+	/* 0 or above: the exit code; below: -errno, with err filled. */
+	int (*fn)(struct cli *cli, struct bm_error *err);
+	enum cli_section section;
+	const char *doc;
+	uint32_t options; /* taken beside OPT_COMMON */
+	uint32_t formats; /* 1 << enum cli_format, beside text and json */
+	unsigned operands_min, operands_max;
+	bool payload; /* a command line follows the operands */
+	struct cli_form forms[CLI_FORMS];
+};
+
+extern const struct cli_option cli_options[OPT_MAX];
+extern const struct cli_command cli_commands[]; /* ended by a NULL name */
+extern const char *const cli_formats[FORMAT_MAX];
+extern const char *const cli_sections[SECTION_MAX];
+
+const struct cli_command *cli_command_find(const char *name);
+/* The name in the tables that is nearest to word; NULL when none is near. */
+const char *cli_command_nearest(const char *word);
+const char *cli_option_nearest(const char *word, uint32_t options);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+
+#define LONG_FORM "for a name with colons use --source, --dest and --rights"
+
+static int fail(struct bm_error *err, const char *remedy, const char *text, const char *why)
+{
+	char shown[128];
+
+	return bm_fail(err, EINVAL, "usage", remedy, "'%s': %s",
+		       bm_escape(text, shown, sizeof(shown)), why);
+}
+
+int cli_parse_rights(const char *text, char ret[3], struct bm_error *err)
+{
+	if (strcmp(text, "ro") && strcmp(text, "rw"))
+		return fail(err, "say ro or rw", text, "no such rights");
+	strcpy(ret, text);
+	return 0;
+}
+
+int cli_parse_spec(const char *spec, struct cli_spec *ret, struct bm_error *err)
+{
+	struct cli_spec parsed = { .rights = "ro" };
+	const char *first = strchr(spec, ':');
+	const char *rest = first ? first + 1 : NULL;
+	const char *second = rest ? strchr(rest, ':') : NULL;
+	size_t source_len = first ? (size_t)(first - spec) : strlen(spec);
+	size_t dest_len;
+
+	if (!source_len)
+		return fail(err, LONG_FORM, spec, "no source before the colon");
+	if (source_len >= sizeof(parsed.source))
+		return bm_fail(err, ENAMETOOLONG, "usage", NULL, "the source is too long");
+	memcpy(parsed.source, spec, source_len);
+	if (second && strchr(second + 1, ':'))
+		return fail(err, LONG_FORM, spec, "more than SRC:DEST:RIGHTS");
+	if (second && cli_parse_rights(second + 1, parsed.rights, err) < 0)
+		return -EINVAL;
+	if (!rest || (!second && !cli_parse_rights(rest, parsed.rights, NULL))) {
+		*ret = parsed;
+		return 0;
+	}
+	if (*rest != '/')
+		return fail(err, LONG_FORM, rest,
+			    second ? "DEST is an absolute path in the Bench"
+				   : "neither ro or rw nor an absolute DEST");
+	dest_len = second ? (size_t)(second - rest) : strlen(rest);
+	if (dest_len >= sizeof(parsed.dest))
+		return bm_fail(err, ENAMETOOLONG, "usage", NULL, "the destination is too long");
+	memcpy(parsed.dest, rest, dest_len);
+	*ret = parsed;
+	return 0;
+}
+
+static int digits(const char *text, int64_t max, int64_t *ret, const char **ret_end)
+{
+	int64_t value = 0;
+	const char *p = text;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (value > (max - (*p - '0')) / 10)
+			return -ERANGE;
+		value = value * 10 + (*p - '0');
+	}
+	if (p == text)
+		return -EINVAL;
+	*ret = value;
+	*ret_end = p;
+	return 0;
+}
+
+int cli_parse_size(const char *text, int64_t *ret, struct bm_error *err)
+{
+	static const char units[] = "KMGT";
+	const char *unit, *end = NULL;
+	int64_t value = 0;
+	unsigned shift = 0;
+	int r = digits(text, INT64_MAX, &value, &end);
+
+	if (r == 0 && *end && (unit = strchr(units, *end & ~0x20))) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+		if (!strcmp(end, "iB"))
+			end += 2;
+	}
+	if (r == -EINVAL || (r == 0 && *end))
+		return fail(err, "write it as 512M or 2G", text, "not a size");
+	if (r < 0 || value > INT64_MAX >> shift)
+		return fail(err, NULL, text, "too large");
+	if (!value)
+		return fail(err, NULL, text, "a limit of nothing");
+	*ret = value << shift;
+	return 0;
+}
+
+int cli_parse_number(const char *what, const char *text, int64_t min, int64_t max, int64_t *ret,
+		     struct bm_error *err)
+{
+	const char *end = "";
+	int64_t value = 0;
+	char shown[64];
+
+	if (digits(text, max, &value, &end) < 0 || *end || value < min)
+		return bm_fail(err, EINVAL, "usage", NULL,
+			       "%s: '%s' is not a number from %lld to %lld", what,
+			       bm_escape(text, shown, sizeof(shown)), (long long)min,
+			       (long long)max);
+	*ret = value;
+	return 0;
+}
+
+int cli_parse_env(const char *text, char *ret_key, size_t size, const char **ret_value,
+		  struct bm_error *err)
+{
+	size_t len = strcspn(text, "=");
+
+	if (!len)
+		return fail(err, "write it as NAME=VALUE", text, "a variable without a name");
+	if (len >= size)
+		return bm_fail(err, ENAMETOOLONG, "usage", NULL, "the name of a variable is too long");
+	memcpy(ret_key, text, len);
+	ret_key[len] = '\0';
+	*ret_value = text[len] ? text + len + 1 : getenv(ret_key);
+	return 0;
+}
+
+int cli_parse_base(const char *path, char ret[NAME_MAX + 1], struct bm_error *err)
+{
+	autofree char *real = NULL;
+	const char *start, *end = path + strlen(path);
+	size_t len;
+
+	while (end > path + 1 && end[-1] == '/')
+		end--;
+	start = end;
+	while (start > path && start[-1] != '/')
+		start--;
+	len = (size_t)(end - start);
+	if (len == 0 || (len <= 2 && !strncmp(start, "..", len))) {
+		real = realpath(path, NULL);
+		if (!real)
+			return bm_fail_errno(err, errno, "%s", path);
+		start = strrchr(real, '/') + 1;
+		len = strlen(start);
+	}
+	if (!len)
+		return fail(err, "use `benchmon grant`, which takes a DEST", path,
+			    "has no name that it could have in the Bench");
+	if (len > NAME_MAX)
+		return bm_fail_errno(err, ENAMETOOLONG, "%s", path);
+	memcpy(ret, start, len);
+	ret[len] = '\0';
+	return 0;
+}
+
+bool cli_is_utf8(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	while (*s) {
+		unsigned more = *s < 0x80 ? 0 : *s >= 0xc2 && *s < 0xe0 ? 1 : *s >= 0xe0 && *s < 0xf0
+				? 2 : *s >= 0xf0 && *s < 0xf5 ? 3 : 4;
+
+		if (more == 4 || (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+		    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+			return false;
+		for (s++; more; more--, s++)
+			if ((*s & 0xc0) != 0x80)
+				return false;
+	}
+	return true;
+}
+
+unsigned cli_distance(const char *a, const char *b)
+{
+	unsigned row[64], la = (unsigned)strlen(a), lb = (unsigned)strlen(b);
+
+	if (la >= 64 || lb >= 64)
+		return 64;
+	for (unsigned j = 0; j <= lb; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= la; i++) {
+		unsigned corner = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= lb; j++) {
+			unsigned best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			best = corner + 1 < best ? corner + 1 : best;
+			row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+		}
+	}
+	return row[lb];
+}

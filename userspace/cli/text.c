@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/text.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+
+/* Length of the escape that bm_escape() would have written at s, 0 when it is none. */
+static size_t escape_len(const char *s)
+{
+	size_t want = s[0] != '\\' ? 0 : s[1] == 'x' ? 2 : s[1] == 'u' ? 4 : s[1] == 'U' ? 8 : 0;
+
+	for (size_t i = 0; i < want; i++)
+		if (!isxdigit((unsigned char)s[2 + i]))
+			return 0;
+	return want ? want + 2 : 0;
+}
+
+const char *cli_show(const char *text, char *buf, size_t size)
+{
+	autofree char *part = strdup(text);
+	size_t used = 0;
+
+	buf[0] = '\0';
+	if (!part)
+		return buf;
+	while (*text && used + 16 < size) {
+		size_t escape = escape_len(text);
+		/* At least one, for a backslash that is no escape. */
+		size_t len = escape ?: 1 + strcspn(text + 1, "\\");
+
+		memcpy(part, text, len);
+		part[len] = '\0';
+		if (escape)
+			memcpy(buf + used, part, len + 1);
+		else
+			bm_escape(part, buf + used, size - used);
+		used += strlen(buf + used);
+		text += len;
+	}
+	return buf;
+}
+
+const char *cli_show_key(struct json_object *json, const char *key, char *buf, size_t size)
+{
+	const char *text = bm_json_string(json, key);
+	int64_t number;
+
+	if (text && *text)
+		return cli_show(text, buf, size);
+	if (!text && bm_json_int(json, key, &number) == 0)
+		snprintf(buf, size, "%lld", (long long)number);
+	else
+		snprintf(buf, size, "-");
+	return buf;
+}
+
+static bool coloured(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return (!no || !*no) && (!term || strcmp(term, "dumb")) && isatty(fileno(out));
+}
+
+const char *cli_colour(FILE *out, enum cli_colour colour)
+{
+	static const char *const codes[] = {
+		[COLOUR_NONE] = "",	      [COLOUR_BOLD] = "\033[1m",
+		[COLOUR_DIM] = "\033[2m",     [COLOUR_RED] = "\033[31m",
+		[COLOUR_GREEN] = "\033[32m", [COLOUR_YELLOW] = "\033[33m",
+	};
+
+	return coloured(out) ? codes[colour] : "";
+}
+
+const char *cli_colour_end(FILE *out)
+{
+	return coloured(out) ? "\033[0m" : "";
+}
+
+void cli_wrap(FILE *out, unsigned column, const char *text)
+{
+	unsigned at = column;
+
+	while (*(text += strspn(text, " "))) {
+		unsigned len = (unsigned)strcspn(text, " ");
+
+		if (at > column && at + 1 + len > CLI_WIDTH) {
+			fprintf(out, "\n%*s", (int)column, "");
+			at = column;
+		}
+		at += (unsigned)fprintf(out, "%s%.*s", at > column ? " " : "", (int)len, text);
+		text += len;
+	}
+	fputc('\n', out);
+}
+
+const char *cli_size(int64_t bytes, char buf[CLI_SIZE_LEN])
+{
+	static const char units[] = "KMGTPE";
+	double value = (double)bytes;
+	int unit = -1;
+
+	while (value >= 1024 && unit < 5) {
+		value /= 1024;
+		unit++;
+	}
+	if (unit < 0)
+		snprintf(buf, CLI_SIZE_LEN, "%lld bytes", (long long)bytes);
+	else
+		snprintf(buf, CLI_SIZE_LEN, "%.1f %ciB", value, units[unit]);
+	return buf;
+}
+
+const char *cli_age(const char *time, uint64_t now_s, char buf[CLI_AGE_LEN])
+{
+	struct tm tm = {};
+	uint64_t then, age;
+
+	if (!time || !strptime(time, "%Y-%m-%dT%H:%M:%S", &tm)) {
+		strcpy(buf, "-");
+		return buf;
+	}
+	then = (uint64_t)timegm(&tm);
+	age = now_s > then ? now_s - then : 0;
+	if (age < 60)
+		snprintf(buf, CLI_AGE_LEN, "%u s ago", (unsigned)age);
+	else if (age < 3600)
+		snprintf(buf, CLI_AGE_LEN, "%u min ago", (unsigned)(age / 60));
+	else if (age < 48 * 3600)
+		snprintf(buf, CLI_AGE_LEN, "%u h ago", (unsigned)(age / 3600));
+	else
+		snprintf(buf, CLI_AGE_LEN, "%u d ago", (unsigned)(age / 86400));
+	return buf;
+}
+
+void cli_print_json(FILE *out, struct json_object *json)
+{
+	const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
+								       JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	fprintf(out, "%s\n", text ?: "{}");
+}

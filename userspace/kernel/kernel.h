@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel side from user space: programs, links and maps, loaded once and pinned below
+ * /sys/fs/bpf/benchmon, so that they hold without any process. Nothing else touches a map.
+ */
+#ifndef BENCHMON_KERNEL_H
+#define BENCHMON_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "base/error.h"
+
+#define BM_BPFFS "/sys/fs/bpf"
+#define BM_PIN_DIR BM_BPFFS "/benchmon"
+
+struct bm_kernel;
+
+/*
+ * Adopts what is pinned, or loads, attaches and pins all of it: complete or not at all (it is
+ * made beside and renamed into place). -ESTALE: pins of another version or incomplete.
+ */
+int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err);
+/* Lets go of the fds; what is pinned stays in force. Accepts NULL. */
+void bm_kernel_close(struct bm_kernel *kernel);
+static inline void bm_kernel_closep(struct bm_kernel **kernel)
+{
+	bm_kernel_close(*kernel);
+}
+/* Removes every pin; -EBUSY while a Bench is in the tables. 0 also when nothing was pinned. */
+int bm_kernel_unload(struct bm_error *err);
+
+/* Objects. fd may be O_PATH. Marks its inode, or finds the mark it has. */
+int bm_object_mark(struct bm_kernel *kernel, int fd, uint64_t *ret_object, struct bm_error *err);
+/* -ENOENT: no object. */
+int bm_object_get(struct bm_kernel *kernel, int fd, uint64_t *ret_object);
+
+/* Grants and the sealed set. Adding is one update, the last step of a grant; so is removing. */
+int bm_grant_put(struct bm_kernel *kernel, uint32_t bench, uint64_t object,
+		 const struct bm_grant *grant, struct bm_error *err);
+/* What stands there now; -ENOENT. */
+int bm_grant_get(struct bm_kernel *kernel, uint32_t bench, uint64_t object, struct bm_grant *ret);
+/* 0 also when it was not there. */
+int bm_grant_drop(struct bm_kernel *kernel, uint32_t bench, uint64_t object);
+int bm_dest_put(struct bm_kernel *kernel, const struct bm_dest_key *key, const struct bm_dest *dest,
+		struct bm_error *err);
+int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key);
+
+/*
+ * Drops each entry of the Bench (0: of every Bench) for which keep says false; keep NULL drops
+ * all of them. What adoption and the end of a Bench are made of.
+ */
+struct bm_keep {
+	bool (*grant)(void *ctx, const struct bm_grant_key *key, const struct bm_grant *grant);
+	bool (*dest)(void *ctx, const struct bm_dest_key *key, const struct bm_dest *dest);
+	void *ctx;
+};
+int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_keep *keep,
+		    size_t *ret_dropped);
+
+/* Waits until no program that began before the call still runs: a removed entry may be in use. */
+int bm_kernel_settle(void);
+
+/*
+ * Makes the cgroup (fd, id, level) Bench `bench`: cgroup programs attached and pinned, counters
+ * made, and the entry that turns enforcement on last. -EEXIST: it is one already; -E2BIG: no room
+ * or too many different levels. On failure nothing of it is left.
+ */
+int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
+		   uint32_t level, struct bm_error *err);
+/* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
+int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
+		   struct bm_error *err);
+/* True when the cgroup is in the table and every cgroup program is still attached. */
+bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id);
+/* Calls fn for each Bench in the table. */
+int bm_bench_each(struct bm_kernel *kernel,
+		  int (*fn)(void *ctx, uint64_t cgroup_id, const struct bm_bench *bench), void *ctx);
+int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
+
+/*
+ * Marks the task of pidfd (a thread group's leader) an arrival: for the init of a container that
+ * is created and not started, which entered its cgroup before there was a Bench.
+ */
+int bm_arrival_mark(struct bm_kernel *kernel, int pidfd, struct bm_error *err);
+
+/* Events: readable when there are some; fn is called for each with the record as it came. */
+int bm_events_open(struct bm_kernel *kernel, void (*fn)(void *ctx, const void *record, size_t size),
+		   void *ctx, struct bm_error *err);
+int bm_events_fd(struct bm_kernel *kernel);
+int bm_events_consume(struct bm_kernel *kernel);
+
+#endif

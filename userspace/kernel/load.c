@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#include <linux/magic.h>
+
+#include "base/io.h"
+#include "skel/benchmon.skel.h"
+
+#define NEW_DIR BM_BPFFS "/benchmon.new"
+#define PIN_PATH 256
+
+const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX] = {
+#define X(name, type) { #name, type },
+	BM_CGROUP_PROGRAMS(X)
+#undef X
+};
+
+static char said[2048];
+
+static int keep_print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	size_t len = strlen(said);
+
+	if (level == LIBBPF_WARN && len + 1 < sizeof(said))
+		vsnprintf(said + len, sizeof(said) - len, fmt, ap);
+	return 0;
+}
+
+void bm_libbpf_capture(void)
+{
+	said[0] = '\0';
+	libbpf_set_print(keep_print);
+}
+
+const char *bm_libbpf_said(void)
+{
+	for (char *p = said; *p; p++)
+		if (*p == '\n')
+			*p = p[1] ? '|' : '\0';
+	return said;
+}
+
+int bm_unpin_tree(int parent, const char *name)
+{
+	autoclosedir DIR *dir = NULL;
+	autoclose fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct dirent *entry;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	TAKE_FD(fd);
+	while ((entry = readdir(dir))) {
+		int r = 0;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (entry->d_type == DT_DIR)
+			r = bm_unpin_tree(dirfd(dir), entry->d_name);
+		else if (unlinkat(dirfd(dir), entry->d_name, 0) < 0)
+			r = -errno;
+		if (r < 0)
+			return r;
+	}
+	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static int pin_maps(struct benchmon *skel, struct bm_error *err)
+{
+	struct bpf_map *map;
+	int r;
+
+	if (mkdir(NEW_DIR "/maps", 0700) < 0)
+		return bm_fail_errno(err, errno, NEW_DIR "/maps");
+	bpf_object__for_each_map(map, skel->obj) {
+		char path[PIN_PATH];
+		bool config = map == skel->maps.bss;
+
+		if (bpf_map__is_internal(map) && !config)
+			continue;
+		snprintf(path, sizeof(path), NEW_DIR "/maps/%s",
+			 config ? "config" : bpf_map__name(map));
+		r = bpf_map__pin(map, path);
+		if (r < 0)
+			return bm_fail_errno(err, -r, "pin %s", path);
+	}
+	return 0;
+}
+
+/* LSM and tracing programs are attached here and for all; cgroup programs wait for a Bench. */
+static int pin_program(struct bpf_program *program, struct bm_error *err)
+{
+	const char *name = bpf_program__name(program) + strlen("bm_");
+	enum bpf_prog_type type = bpf_program__type(program);
+	char path[PIN_PATH];
+	struct bpf_link *link;
+	int r;
+
+	if (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING) {
+		link = bpf_program__attach(program);
+		r = libbpf_get_error(link);
+		if (r < 0)
+			return bm_fail(err, -r, "kernel", "run `benchmon doctor`",
+				       "attach %s: %s (%s)", name, strerror(-r), bm_libbpf_said());
+		snprintf(path, sizeof(path), NEW_DIR "/links/%s", name);
+		r = bpf_link__pin(link, path);
+		bpf_link__destroy(link);
+	} else {
+		snprintf(path, sizeof(path), NEW_DIR "/programs/%s", name);
+		r = bpf_program__pin(program, path);
+	}
+	return r < 0 ? bm_fail_errno(err, -r, "pin %s", path) : 0;
+}
+
+static int pin_all(struct benchmon *skel, struct bm_error *err)
+{
+	struct bpf_program *program;
+	int r;
+
+	if (mkdir(NEW_DIR, 0700) < 0 || mkdir(NEW_DIR "/links", 0700) < 0 ||
+	    mkdir(NEW_DIR "/programs", 0700) < 0 || mkdir(NEW_DIR "/benches", 0700) < 0)
+		return bm_fail_errno(err, errno, NEW_DIR);
+	r = pin_maps(skel, err);
+	if (r < 0)
+		return r;
+	bpf_object__for_each_program(program, skel->obj) {
+		r = pin_program(program, err);
+		if (r < 0)
+			return r;
+	}
+	if (rename(NEW_DIR, BM_PIN_DIR) < 0)
+		return bm_fail_errno(err, errno, "rename %s to %s", NEW_DIR, BM_PIN_DIR);
+	return 0;
+}
+
+static int load(struct bm_error *err)
+{
+	struct benchmon *skel;
+	int r;
+
+	bm_libbpf_capture();
+	skel = benchmon__open();
+	if (!skel)
+		return bm_fail_errno(err, errno, "BPF object");
+	r = benchmon__load(skel);
+	if (r < 0) {
+		bm_fail(err, -r, "kernel", "run `benchmon doctor` for the reason",
+			"the kernel takes no BPF LSM programs: %s (%.200s)", strerror(-r),
+			bm_libbpf_said());
+	} else {
+		skel->bss->config.abi = BM_ABI_VERSION;
+		/* Marks end with the machine; ids in the ledger do not. Never the same id twice. */
+		skel->bss->config.next_object = bm_now_ns(CLOCK_REALTIME) / 1000;
+		r = pin_all(skel, err);
+	}
+	benchmon__destroy(skel);
+	if (r < 0)
+		bm_unpin_tree(AT_FDCWD, NEW_DIR);
+	return r;
+}
+
+static int open_pin(const char *kind, const char *name, int *ret_fd, struct bm_error *err)
+{
+	char path[PIN_PATH];
+	int fd;
+
+	snprintf(path, sizeof(path), BM_PIN_DIR "/%s/%s", kind, name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return bm_fail(err, ESTALE, "pins", "stop every Bench, then `gatekeeperd --unload`",
+			       "%s is missing or foreign: %s", path, strerror(errno));
+	*ret_fd = fd;
+	return 0;
+}
+
+static int map_config(struct bm_kernel *kernel, struct bm_error *err)
+{
+	autoclose fd = -1;
+	void *memory;
+	int r = open_pin("maps", "config", &fd, err);
+
+	if (r < 0)
+		return r;
+	memory = mmap(NULL, sizeof(struct bm_config), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return bm_fail_errno(err, errno, "map config");
+	kernel->config = memory;
+	if (kernel->config->abi != BM_ABI_VERSION)
+		return bm_fail(err, ESTALE, "pins", "stop every Bench, then `gatekeeperd --unload`",
+			       "the programs in the kernel are of ABI %u, this is ABI %u",
+			       kernel->config->abi, BM_ABI_VERSION);
+	return 0;
+}
+
+static int adopt(struct bm_kernel *kernel, struct bm_error *err)
+{
+	int r = map_config(kernel, err);
+
+	if (r < 0)
+		return r;
+#define X(name)                                                                                    \
+	r = open_pin("maps", #name, &kernel->map.name, err);                                       \
+	if (r < 0)                                                                                 \
+		return r;
+	BM_MAPS(X)
+#undef X
+	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
+		r = open_pin("programs", bm_cgroup_programs[i].name, &kernel->program[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
+{
+	__attribute__((cleanup(bm_kernel_closep))) struct bm_kernel *kernel =
+		calloc(1, sizeof(*kernel));
+	struct statfs fs;
+	int r;
+
+	if (!kernel)
+		return bm_fail_errno(err, ENOMEM, "kernel");
+	memset(&kernel->map, 0xff, sizeof(kernel->map));
+	memset(kernel->program, 0xff, sizeof(kernel->program));
+	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
+		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
+			       "no bpffs at " BM_BPFFS);
+	r = bm_unpin_tree(AT_FDCWD, NEW_DIR);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "remove " NEW_DIR);
+	if (access(BM_PIN_DIR, F_OK) < 0) {
+		r = load(err);
+		if (r < 0)
+			return r;
+	}
+	r = adopt(kernel, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(kernel);
+	return 0;
+}
+
+void bm_kernel_close(struct bm_kernel *kernel)
+{
+	if (!kernel)
+		return;
+	ring_buffer__free(kernel->ring);
+	if (kernel->config)
+		munmap((void *)(uintptr_t)kernel->config, sizeof(struct bm_config));
+#define X(name) bm_close(kernel->map.name);
+	BM_MAPS(X)
+#undef X
+	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++)
+		bm_close(kernel->program[i]);
+	free(kernel);
+}
+
+int bm_kernel_unload(struct bm_error *err)
+{
+	autoclose benches = bpf_obj_get(BM_PIN_DIR "/maps/benches");
+	uint64_t key;
+	int r;
+
+	if (benches >= 0 && bpf_map_get_next_key(benches, NULL, &key) == 0)
+		return bm_fail(err, EBUSY, "unload", "destroy or detach them first",
+			       "there are Benches in the kernel's tables");
+	r = bm_unpin_tree(AT_FDCWD, BM_PIN_DIR);
+	return r < 0 ? bm_fail_errno(err, -r, "remove " BM_PIN_DIR) : 0;
+}

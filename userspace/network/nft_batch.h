@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One atomic nftables transaction in the inet family: objects are added to a batch, the batch is
+ * sent once. An error while building (no memory) is kept and met when sending.
+ */
+#ifndef BENCHMON_NFT_BATCH_H
+#define BENCHMON_NFT_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct mnl_socket;
+struct nftnl_rule;
+
+struct bm_batch {
+	const char *table;
+	char *buf;
+	size_t used;
+	unsigned int first; /* sequence number of the opening message */
+	unsigned int count; /* messages to be acknowledged */
+	int error;
+	struct {
+		const char *action; /* "chain", "rule of" ... */
+		const char *name;
+	} what[64];
+};
+
+struct bm_chain {
+	const char *name;
+	const char *type; /* "filter", "nat" */
+	uint32_t hook;
+	int32_t priority;
+	uint32_t policy;
+};
+
+struct bm_set {
+	const char *name;
+	uint32_t key_type; /* how nft(8) shows it; nothing to the kernel */
+	uint32_t key_len;
+	uint32_t id; /* unlike that of any other in the batch */
+};
+
+int bm_batch_init(struct bm_batch *b, const char *table, struct bm_error *err);
+void bm_batch_free(struct bm_batch *b);
+#define autobatch __attribute__((cleanup(bm_batch_free))) struct bm_batch
+
+void bm_batch_add_table(struct bm_batch *b);
+void bm_batch_delete_table(struct bm_batch *b);
+void bm_batch_add_chain(struct bm_batch *b, const struct bm_chain *chain);
+void bm_batch_add_set(struct bm_batch *b, const struct bm_set *set);
+/* Takes over rule, which may be NULL (no memory). chain must outlive the batch. */
+void bm_batch_add_rule(struct bm_batch *b, const char *chain, struct nftnl_rule *rule);
+void bm_batch_add_element(struct bm_batch *b, const char *set, const void *key, uint32_t len);
+void bm_batch_delete_element(struct bm_batch *b, const char *set, const void *key, uint32_t len);
+
+/*
+ * Sends it, and reads the acknowledgement of every message. ignore (0 for none) is an errno that
+ * is success too. The error names the object that the kernel refused.
+ */
+int bm_batch_send(struct bm_batch *b, struct mnl_socket *s, int ignore, struct bm_error *err);
+
+#endif
