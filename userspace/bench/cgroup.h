@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* cgroup v2: finding, freezing, killing, removing. */
+#ifndef BENCHMON_CGROUP_H
+#define BENCHMON_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define BM_CGROUP_PATH 512
+
+struct bm_cgroup_ref {
+	int fd;              /* the directory */
+	uint64_t id;         /* as bpf_get_current_ancestor_cgroup_id() gives it */
+	uint32_t level;      /* 0 is the root */
+	char path[BM_CGROUP_PATH]; /* below the v2 root: "/benchmon/b1" */
+};
+#define BM_CGROUP_NONE ((struct bm_cgroup_ref){ .fd = -1 })
+
+void bm_cgroup_close(struct bm_cgroup_ref *ref);
+#define autocgroup __attribute__((cleanup(bm_cgroup_close))) struct bm_cgroup_ref
+
+/* Where cgroup v2 is mounted, also on a hybrid host; NULL when there is none (v1 only). */
+const char *bm_cgroup_root(void);
+
+/* The v2 cgroup of a task. -EXDEV: it has none of its own (v1 container). */
+int bm_cgroup_of_pid(pid_t pid, char ret_path[BM_CGROUP_PATH], struct bm_error *err);
+/* path below the root, with or without the mount point before it. */
+int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error *err);
+/* Makes the cgroup /NAME with the controllers of its parent switched on for children. */
+int bm_cgroup_make_slice(const char *name, struct bm_error *err);
+
+/* Returns when every task in it has left the kernel (or runs again). -ETIMEDOUT after 10 s. */
+int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err);
+/* Kills every task in it and below and waits for their end. -ETIMEDOUT after 10 s. */
+int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
+/* Removes it and its children; 0 also when it is gone. */
+int bm_cgroup_remove(const char *path, struct bm_error *err);
+
+/* Calls fn for each process in it and below, until fn returns something but 0; returns that. */
+int bm_cgroup_each(const struct bm_cgroup_ref *ref, int (*fn)(void *ctx, pid_t pid), void *ctx);
+
+#endif

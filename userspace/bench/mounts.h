@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* /proc/PID/mountinfo, taken apart. */
+#ifndef BENCHMON_MOUNTS_H
+#define BENCHMON_MOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct bm_mount {
+	uint64_t id;
+	uint32_t major, minor;
+	bool ro, noexec;
+	const char *root;    /* within its file system */
+	const char *target;  /* as seen from the root of the process */
+	const char *fstype;
+	const char *options; /* of the file system: lowerdir=... */
+};
+
+struct bm_mounts {
+	struct bm_mount *list;
+	size_t count;
+	char *text; /* what the strings point into */
+};
+
+void bm_mounts_done(struct bm_mounts *mounts);
+#define automounts __attribute__((cleanup(bm_mounts_done))) struct bm_mounts
+
+int bm_mounts_read(pid_t pid, struct bm_mounts *ret, struct bm_error *err);
+/* Takes over text (allocated). -EBADMSG where a line is not as the kernel writes it. */
+int bm_mounts_parse(char *text, struct bm_mounts *ret);
+/* The value of key in a comma-separated option string into buf, unescaped; false if absent. */
+bool bm_mount_option(const char *options, const char *key, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bench/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include <linux/openat2.h>
+
+#include "base/cleanup.h"
+#include "bpf/abi.h"
+
+void bm_own_done(struct bm_own_list *own)
+{
+	for (size_t i = 0; i < own->count; i++)
+		bm_close(own->list[i].fd);
+	free(own->list);
+	*own = (struct bm_own_list){};
+}
+
+int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint32_t rights, int fd)
+{
+	struct bm_own *grown = reallocarray(own->list, own->count + 1, sizeof(*grown));
+
+	if (!grown) {
+		bm_close(fd);
+		return -ENOMEM;
+	}
+	own->list = grown;
+	grown[own->count] = (struct bm_own){ .what = what, .rights = rights, .fd = fd };
+	snprintf(grown[own->count].path, sizeof(grown->path), "%s", path);
+	own->count++;
+	return 0;
+}
+
+static bool on_host(const struct bm_mounts *host, const struct bm_mount *m)
+{
+	for (size_t i = 0; i < host->count; i++)
+		if (host->list[i].major == m->major && host->list[i].minor == m->minor)
+			return true;
+	return false;
+}
+
+/* null, zero, full, random, urandom, tty: they hold nothing of the host. */
+static bool harmless_device(dev_t rdev)
+{
+	static const unsigned allowed[][2] = { { 1, 3 }, { 1, 5 }, { 1, 7 }, { 1, 8 }, { 1, 9 }, { 5, 0 } };
+
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+		if (major(rdev) == allowed[i][0] && minor(rdev) == allowed[i][1])
+			return true;
+	return false;
+}
+
+/* What Podman and its like bind in for name look-ups and self-knowledge. */
+static bool runtime_file(const char *target)
+{
+	static const char *const names[] = { "/etc/hosts", "/etc/hostname", "/etc/resolv.conf",
+					     "/run/.containerenv" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(target, names[i]))
+			return true;
+	return false;
+}
+
+static bool fstype_in(const struct bm_mount *m, const char *a, const char *b, const char *c)
+{
+	return !strcmp(m->fstype, a) || (b && !strcmp(m->fstype, b)) || (c && !strcmp(m->fstype, c));
+}
+
+const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
+			    const struct bm_mounts *host, uint32_t *ret_rights)
+{
+	uint32_t write = m->ro ? 0 : BM_W;
+
+	if (!strcmp(m->target, "/")) {
+		*ret_rights = BM_R | BM_X | write;
+		return "rootfs";
+	}
+	if (S_ISCHR(mode) && harmless_device(rdev)) {
+		*ret_rights = BM_R | BM_W;
+		return "device";
+	}
+	if (S_ISREG(mode) && runtime_file(m->target)) {
+		*ret_rights = BM_R;
+		return "runtime file";
+	}
+	if (fstype_in(m, "proc", "devpts", "mqueue") && !on_host(host, m)) {
+		*ret_rights = BM_R | write;
+		return "kernel's view of the Bench";
+	}
+	if (fstype_in(m, "sysfs", "cgroup2", NULL)) {
+		*ret_rights = BM_R;
+		return "kernel's view of the host";
+	}
+	if (fstype_in(m, "tmpfs", NULL, NULL) && !on_host(host, m)) {
+		*ret_rights = BM_R | write | (m->noexec ? 0 : BM_X);
+		return "private tmpfs";
+	}
+	return NULL;
+}
+
+/* The layers of the rootfs: what the kernel itself opens below an overlay, in the task's name. */
+static int add_layer(struct bm_own_list *own, const char *path, uint32_t rights,
+		     struct bm_error *err)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return bm_fail(err, errno, "own-objects", "mount the container's layers for benchmon too",
+			       "layer %.200s of the rootfs: %s", path, strerror(errno));
+	return bm_own_add(own, "layer", path, rights, fd);
+}
+
+static int add_layers(const struct bm_mount *m, struct bm_own_list *own, struct bm_error *err)
+{
+	char buf[8192], *rest = buf, *path;
+	int r = 0;
+
+	if (!bm_mount_option(m->options, "lowerdir", buf, sizeof(buf)))
+		return bm_fail(err, ENAMETOOLONG, "own-objects", NULL, "the rootfs has too many layers");
+	while (r == 0 && (path = strsep(&rest, ":")))
+		r = add_layer(own, path, BM_R | BM_X, err);
+	if (r == 0 && bm_mount_option(m->options, "upperdir", buf, sizeof(buf)))
+		r = add_layer(own, buf, BM_R | BM_W | BM_X, err);
+	return r;
+}
+
+int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, struct bm_error *err)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	automounts mounts = {}, host = {};
+	autoown own = {};
+	int r = bm_mounts_read(target->pid, &mounts, err);
+
+	if (r == 0)
+		r = bm_mounts_read(1, &host, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < mounts.count; i++) {
+		const struct bm_mount *m = &mounts.list[i];
+		const char *what;
+		uint32_t rights;
+		struct statx stx;
+		autoclose fd = (int)syscall(SYS_openat2, target->root, m->target, &how, sizeof(how));
+
+		/* Over-mounted, or outside the root: no path leads there. */
+		if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0 ||
+		    stx.stx_mnt_id != m->id)
+			continue;
+		what = bm_own_classify(m, stx.stx_mode, makedev(stx.stx_rdev_major, stx.stx_rdev_minor),
+				       &host, &rights);
+		if (!what)
+			continue;
+		r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));
+		if (r == 0 && !strcmp(what, "rootfs") && !strcmp(m->fstype, "overlay"))
+			r = add_layers(m, &own, err);
+		if (r < 0)
+			return bm_fail_errno(err, -r, "own objects");
+	}
+	*ret = own;
+	own = (struct bm_own_list){};
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Own objects: the mounts of a container that are the Bench's own. Everything else in it is the
+ * host's and needs a grant.
+ */
+#ifndef BENCHMON_OWN_H
+#define BENCHMON_OWN_H
+
+#include "base/error.h"
+#include "bench/mounts.h"
+#include "bench/relocate.h"
+
+struct bm_own {
+	const char *what; /* "rootfs", "layer", "private tmpfs", "runtime file" ...; static */
+	char path[256];   /* its mount point, for a layer its path on the host */
+	uint32_t rights;  /* enum bm_rights */
+	int fd;           /* O_PATH of the root of the mount */
+};
+
+struct bm_own_list {
+	struct bm_own *list;
+	size_t count;
+};
+
+void bm_own_done(struct bm_own_list *own);
+#define autoown __attribute__((cleanup(bm_own_done))) struct bm_own_list
+
+/* Takes over fd. */
+int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint32_t rights, int fd);
+
+/* What mount m is to a Bench: the reason and the rights, or NULL for a mount of the host.
+ * host: the mounts of the host, to tell a private tmpfs from a shared one. */
+const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
+			    const struct bm_mounts *host, uint32_t *ret_rights);
+
+/* Classifies all mounts of target. The tasks in it must be frozen, or not run yet. */
+int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, struct bm_error *err);
+
+#endif

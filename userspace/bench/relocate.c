@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bench/relocate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include <linux/openat2.h>
+
+#include "base/cleanup.h"
+#include "base/helper.h"
+#include "bench/mounts.h"
+#include "bench/userns.h"
+
+#define RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err)
+{
+	autotarget target = BM_TARGET_NONE;
+	char path[64];
+	int r;
+
+	target.pid = pid;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	target.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	target.mnt = open(path, O_RDONLY | O_CLOEXEC);
+	if (target.root < 0 || target.mnt < 0)
+		return bm_fail_errno(err, errno, "process %d", pid);
+	r = bm_userns_root_of(pid, &target.uid, &target.gid, err);
+	if (r < 0)
+		return r;
+	*ret = target;
+	target = BM_TARGET_NONE;
+	return 0;
+}
+
+void bm_target_close(struct bm_target *target)
+{
+	bm_close(target->root);
+	bm_close(target->mnt);
+	*target = BM_TARGET_NONE;
+}
+
+struct clone_args_tree {
+	int source;
+	int mnt;
+};
+
+static int clone_in_peer(void *arg, int *ret_fd, struct bm_error *err)
+{
+	struct clone_args_tree *a = arg;
+	int tree;
+
+	if (setns(a->mnt, CLONE_NEWNS) < 0)
+		return bm_fail_errno(err, errno, "enter the caller's mount namespace");
+	tree = open_tree(a->source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0 && errno == EINVAL)
+		return bm_fail(err, EXDEV, "mount-namespace", "grant from where it is mounted",
+			       "the object lies on a mount of another mount namespace");
+	if (tree < 0)
+		return bm_fail_errno(err, errno, "open_tree");
+	*ret_fd = tree;
+	return 0;
+}
+
+static int refuse_covered(int source, pid_t peer, struct bm_error *err)
+{
+	char link[64], path[PATH_MAX];
+	automounts mounts = {};
+	ssize_t len;
+	int r;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", source);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return bm_fail_errno(err, errno, "%s", link);
+	path[len] = '\0';
+	r = bm_mounts_read(peer, &mounts, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < mounts.count; i++) {
+		const char *target = mounts.list[i].target;
+
+		if (!strncmp(target, path, (size_t)len) && target[len] == '/')
+			return bm_fail(err, EBUSY, "no-submounts",
+				       "grant the directories that are meant one by one",
+				       "%.200s is mounted below it; what that covers would show", target);
+	}
+	return 0;
+}
+
+int bm_mount_clone(int source, pid_t peer, int *ret_tree, struct bm_error *err)
+{
+	struct clone_args_tree args = { .source = source };
+	autoclose mnt = -1;
+	char path[64];
+	int r;
+
+	r = refuse_covered(source, peer, err);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", peer);
+	mnt = open(path, O_RDONLY | O_CLOEXEC);
+	if (mnt < 0)
+		return bm_fail_errno(err, errno, "%s", path);
+	args.mnt = mnt;
+	return bm_helper(clone_in_peer, &args, ret_tree, err);
+}
+
+int bm_mount_restrict(int tree, bool writable, int map, struct bm_error *err)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (writable ? 0 : MOUNT_ATTR_RDONLY),
+		.propagation = MS_PRIVATE,
+	};
+
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return bm_fail_errno(err, errno, "restrict the mount");
+	if (map < 0)
+		return 0;
+	attr = (struct mount_attr){ .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)map };
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
+		return 0;
+	if (errno == EINVAL || errno == EPERM)
+		return bm_fail(err, EOPNOTSUPP, "idmap",
+			       "keep it on ext4, xfs or btrfs, or pass --no-idmap to grant it with "
+			       "the host's owners as they are",
+			       "its file system can't be idmapped");
+	return bm_fail_errno(err, errno, "idmap the mount");
+}
+
+int bm_dest_check(const char *dest, struct bm_error *err)
+{
+	static const char remedy[] = "give an absolute path such as /in/src";
+
+	if (dest[0] != '/' || !dest[1])
+		return bm_fail(err, EINVAL, "destination", remedy, "the destination is not below /");
+	if (strlen(dest) > 255)
+		return bm_fail(err, ENAMETOOLONG, "destination", remedy,
+			       "the destination is longer than 255 bytes");
+	for (const char *p = dest; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return bm_fail(err, EINVAL, "destination", remedy,
+				       "control byte 0x%02x in the destination", (unsigned char)*p);
+	for (const char *p = dest; p; p = strchr(p + 1, '/')) {
+		size_t len = strcspn(p + 1, "/");
+
+		if (!len || (len <= 2 && !strncmp(p + 1, "..", len)))
+			return bm_fail(err, EINVAL, "destination", remedy,
+				       "empty, \".\" or \"..\" component in the destination");
+	}
+	return 0;
+}
+
+struct place_args {
+	const struct bm_target *target;
+	int tree;
+	bool directory;
+	const char *dest;
+	uint64_t device, inode;
+};
+
+static int open_below(int dir, const char *name, uint64_t flags)
+{
+	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE };
+
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+}
+
+static int enter_target(const struct bm_target *target, struct bm_error *err)
+{
+	return setns(target->mnt, CLONE_NEWNS) < 0
+		       ? bm_fail_errno(err, errno, "enter the Bench's mount namespace")
+		       : 0;
+}
+
+static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+{
+	if (directory ? mkdirat(dir, name, 0755) < 0 : mknodat(dir, name, S_IFREG | 0644, 0) < 0)
+		return -errno;
+	if (fchownat(dir, name, a->target->uid, a->target->gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * Walks to the parent of dest one component at a time, making what is missing; *ret_made is the
+ * length of dest up to the first component made (0: none), for undoing.
+ */
+static int open_parent(const struct place_args *a, char *dest, size_t *ret_made, int *ret_dir,
+		       struct bm_error *err)
+{
+	autoclose dir = open_below(a->target->root, ".", O_DIRECTORY);
+	char *name = dest + 1, *slash;
+
+	if (dir < 0)
+		return bm_fail_errno(err, errno, "the Bench's root");
+	while ((slash = strchr(name, '/'))) {
+		int next;
+
+		*slash = '\0';
+		next = open_below(dir, name, O_DIRECTORY);
+		if (next < 0 && errno == ENOENT) {
+			int r = make_point(dir, name, true, a);
+
+			if (r < 0)
+				return bm_fail_errno(err, -r, "make %s in the Bench", dest);
+			if (!*ret_made)
+				*ret_made = strlen(dest);
+			next = open_below(dir, name, O_DIRECTORY);
+		}
+		if (next < 0)
+			return bm_fail(err, errno, "destination", "give another destination",
+				       "%s in the Bench is no directory to be used: %s", dest,
+				       strerror(errno));
+		bm_close(dir);
+		dir = next;
+		*slash = '/';
+		name = slash + 1;
+	}
+	*ret_dir = TAKE_FD(dir);
+	return 0;
+}
+
+/* Removes what is empty of dest and its parents down to length made. */
+static void undo(const struct place_args *a, size_t made, bool directory)
+{
+	char dest[PATH_MAX];
+	size_t len = (size_t)snprintf(dest, sizeof(dest), "%s", a->dest);
+
+	while (made && len >= made) {
+		char *slash;
+		autoclose dir = -1;
+
+		dest[len] = '\0';
+		slash = strrchr(dest, '/');
+		*slash = '\0';
+		dir = open_below(a->target->root, slash == dest ? "." : dest, O_DIRECTORY);
+		if (dir < 0 || unlinkat(dir, slash + 1, directory ? AT_REMOVEDIR : 0) < 0)
+			return;
+		directory = true;
+		len = (size_t)(slash - dest);
+	}
+}
+
+static int place(void *arg, int *ret_fd, struct bm_error *err)
+{
+	const struct place_args *a = arg;
+	autoclose dir = -1, point = -1;
+	char dest[PATH_MAX];
+	size_t made = 0;
+	const char *name;
+	int r;
+
+	(void)ret_fd;
+	snprintf(dest, sizeof(dest), "%s", a->dest);
+	r = enter_target(a->target, err);
+	if (r < 0)
+		return r;
+	r = open_parent(a, dest, &made, &dir, err);
+	if (r < 0) {
+		undo(a, made, true);
+		return r;
+	}
+	name = strrchr(dest, '/') + 1;
+	r = make_point(dir, name, a->directory, a);
+	if (r == -EEXIST)
+		return bm_fail(err, EEXIST, "destination", "give one that does not exist yet",
+			       "%s exists in the Bench and would be hidden", a->dest);
+	if (r < 0) {
+		undo(a, made, true);
+		return bm_fail(err, -r, "destination", "give one below /work",
+			       "make %s in the Bench: %s", a->dest, strerror(-r));
+	}
+	if (!made)
+		made = strlen(a->dest);
+	point = open_below(dir, name, 0);
+	if (point < 0 || move_mount(a->tree, "", point, "",
+				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) {
+		r = -errno;
+		undo(a, made, a->directory);
+		return bm_fail_errno(err, -r, "mount at %s in the Bench", a->dest);
+	}
+	return 0;
+}
+
+int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
+		   struct bm_error *err)
+{
+	struct place_args args = {
+		.target = target, .tree = tree, .directory = directory, .dest = dest
+	};
+	int r = bm_dest_check(dest, err);
+
+	return r < 0 ? r : bm_helper(place, &args, NULL, err);
+}
+
+static int take(void *arg, int *ret_fd, struct bm_error *err)
+{
+	const struct place_args *a = arg;
+	/* Of this helper, and before it enters: the Bench's own proc does not know it. */
+	autoclose self = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose fd = -1;
+	struct statx stx;
+	char name[16];
+	int r;
+
+	(void)ret_fd;
+	if (self < 0)
+		return bm_fail_errno(err, errno, "/proc/self/fd");
+	r = enter_target(a->target, err);
+	if (r < 0)
+		return r;
+	fd = open_below(a->target->root, a->dest, 0);
+	if (fd < 0)
+		return 0;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO, &stx) < 0)
+		return bm_fail_errno(err, errno, "%s in the Bench", a->dest);
+	if (!(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || stx.stx_ino != a->inode ||
+	    makedev(stx.stx_dev_major, stx.stx_dev_minor) != a->device)
+		return 0;
+	/* By the fd, not by the path: that may lead elsewhere by now. */
+	snprintf(name, sizeof(name), "%d", fd);
+	if (fchdir(self) < 0 || umount2(name, MNT_DETACH) < 0)
+		return bm_fail_errno(err, errno, "unmount %s in the Bench", a->dest);
+	bm_close(TAKE_FD(fd));
+	/* The point itself; parents may hold other grants by now and stay. */
+	undo(a, strlen(a->dest), S_ISDIR(stx.stx_mode));
+	return 0;
+}
+
+int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
+		  struct bm_error *err)
+{
+	struct place_args args = {
+		.target = target, .tree = -1, .dest = dest, .device = device, .inode = inode
+	};
+
+	return bm_helper(take, &args, NULL, err);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Relocation: a pinned directory or file becomes a mount of its own in a running Bench, always
+ * noexec, nosuid, nodev.
+ */
+#ifndef BENCHMON_RELOCATE_H
+#define BENCHMON_RELOCATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* What of a process is entered: fds, so that its end or a reused pid changes nothing. */
+struct bm_target {
+	pid_t pid;
+	int root;    /* O_PATH of its root directory */
+	int mnt;     /* its mount namespace */
+	uid_t uid;   /* its root's ids outside */
+	gid_t gid;
+};
+#define BM_TARGET_NONE ((struct bm_target){ .root = -1, .mnt = -1 })
+
+int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err);
+void bm_target_close(struct bm_target *target);
+#define autotarget __attribute__((cleanup(bm_target_close))) struct bm_target
+
+/*
+ * A detached, private clone of the mount that source (a real, not an O_PATH fd) lies in, rooted at
+ * it; made inside the mount namespace of the process that opened it. Mounts below are not cloned:
+ * -EBUSY if there are any, for what they cover would come to light.
+ */
+int bm_mount_clone(int source, pid_t peer, int *ret_tree, struct bm_error *err);
+
+/*
+ * noexec, nosuid, nodev, private; ro unless writable. map (or -1) is a user namespace: its ids
+ * replace those of the file system. -EOPNOTSUPP: that file system can't be idmapped.
+ */
+int bm_mount_restrict(int tree, bool writable, int map, struct bm_error *err);
+
+/*
+ * Attaches tree at dest in target. dest must not exist; it and missing parents are made, no
+ * symlink is followed. -EEXIST names what is there. On failure what was made is removed.
+ */
+int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
+		   struct bm_error *err);
+
+/* Detaches the mount at dest if its root is (device, inode), and removes the mount point. 0 also
+ * when it is not there. */
+int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
+		  struct bm_error *err);
+
+/* An absolute path without "..", ".", "//" or control bytes, not "/": -EINVAL says which. */
+int bm_dest_check(const char *dest, struct bm_error *err);
+
+#endif

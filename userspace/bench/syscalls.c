@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bench/syscalls.h"
+
+#include <errno.h>
+#include <seccomp.h>
+
+const char *const bm_denied_syscalls[] = {
+	/* Mounts: each would need CAP_SYS_ADMIN, which a user namespace hands out. */
+	"mount", "umount", "umount2", "pivot_root", "move_mount", "open_tree", "fsopen", "fsconfig",
+	"fsmount", "fspick", "mount_setattr", "open_by_handle_at",
+	/* Kernel surface that no build needs. */
+	"bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter",
+	"io_uring_register", "add_key", "request_key", "keyctl", "kexec_load", "kexec_file_load",
+	"init_module", "finit_module", "delete_module", "create_module", "reboot", "swapon",
+	"swapoff", "acct", "quotactl", "lookup_dcookie", "syslog", "nfsservctl", "uselib",
+	"vhangup", "ioperm", "iopl", "setns", "unshare", "kcmp", "process_vm_writev",
+	"clock_settime", "settimeofday", "adjtimex", "clock_adjtime", "stime", NULL,
+};
+
+int bm_syscalls_deny(struct bm_error *err)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int r = filter ? 0 : -ENOMEM;
+
+#ifdef __x86_64__
+	if (r == 0)
+		r = seccomp_arch_add(filter, SCMP_ARCH_X86);
+	if (r == 0)
+		r = seccomp_arch_add(filter, SCMP_ARCH_X32);
+#endif
+	for (size_t i = 0; r == 0 && bm_denied_syscalls[i]; i++) {
+		int number = seccomp_syscall_resolve_name(bm_denied_syscalls[i]);
+
+		/* One that this libseccomp has no number for, this kernel may have all the same. */
+		if (number == __NR_SCMP_ERROR)
+			r = -ENOSYS;
+		else
+			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+	}
+	if (r == 0)
+		r = seccomp_load(filter);
+	seccomp_release(filter);
+	return r < 0 ? bm_fail_errno(err, -r, "system call filter") : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* User namespaces as id maps: for idmapped mounts. */
+#ifndef BENCHMON_USERNS_H
+#define BENCHMON_USERNS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* In the map's namespace `inside` stands for `outside`, `count` ids of them. */
+struct bm_id_map {
+	uint32_t inside, outside, count;
+};
+
+/* An fd of a fresh user namespace with these maps and no process in it. */
+int bm_userns_make(struct bm_id_map uids, struct bm_id_map gids, int *ret_fd, struct bm_error *err);
+
+/* The outside ids of 0 in the user namespace of pid, 0 in the initial one. -ENXIO: 0 is unmapped. */
+int bm_userns_root_of(pid_t pid, uid_t *ret_uid, gid_t *ret_gid, struct bm_error *err);
+
+#endif
