@@ -129,8 +129,18 @@ static bool never_sealed(const __u8 a[16])
 	       (!memcmp(a, zero, sizeof(zero)) && a[15] <= 1);
 }
 
+/* RFC 1918, RFC 6598, unique local: sealed only when the operator says that it is meant. */
+static bool private_network(const __u8 a[16])
+{
+	if (!is_v4(a))
+		return (a[0] & 0xfe) == 0xfc;
+	return a[12] == 10 || (a[12] == 172 && (a[13] & 0xf0) == 16) ||
+	       (a[12] == 192 && a[13] == 168) || (a[12] == 100 && (a[13] & 0xc0) == 64);
+}
+
 static const char *net_hint(const struct bm_event_net *net, const char *bench, char *buf)
 {
+	const char *quote = is_v4(net->address) ? "" : "'";
 	char text[BM_NET_LEN];
 
 	if (!has_ports(net) || !net->port || never_sealed(net->address))
@@ -138,8 +148,8 @@ static const char *net_hint(const struct bm_event_net *net, const char *bench, c
 	bm_describe_net(net, text);
 	if (net->protocol == IPPROTO_TCP)
 		*strrchr(text, '/') = '\0';
-	snprintf(buf, BM_HINT_LEN, "benchmon grant %s net %s%s%s", bench, text[0] == '[' ? "'" : "",
-		 text, text[0] == '[' ? "'" : "");
+	snprintf(buf, BM_HINT_LEN, "benchmon grant %s net %s%s%s%s", bench, quote, text, quote,
+		 private_network(net->address) ? " --private" : "");
 	return buf;
 }
 

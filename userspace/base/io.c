@@ -149,7 +149,7 @@ static int collect(int pidfd, int *fds, char **text, size_t *len, int timeout_ms
 				return r;
 			if (r == 1)
 				polled[i].fd = -1;
-			else
+			else if (len[i] < RUN_OUTPUT_MAX)
 				ended = false; /* there may be more */
 		}
 	}

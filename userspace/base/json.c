@@ -9,25 +9,47 @@
 
 #define MAX_DEPTH 16
 
+/* Of what looks like UTF-8 to json-c: too long a form, a surrogate, beyond U+10FFFF. */
+static bool utf8_wrong(unsigned char a, unsigned char b)
+{
+	return a == 0xc0 || a == 0xc1 || a > 0xf4 || (a == 0xe0 && b < 0xa0) ||
+	       (a == 0xed && b > 0x9f) || (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f);
+}
+
 /*
- * json-c keeps the last of two equal keys, so that a checker and a user of the same text could
- * see different values. Compared here is what the text holds with what the object kept: every
+ * json-c takes more than JSON even when strict: keys in single quotes, NaN, Infinity, "1.",
+ * control characters in strings, some invalid UTF-8. It also ends a key at \u0000.
+ *
+ * And it keeps the last of two equal keys, so that a checker and a user of the same text could
+ * see different values. Compared is what the text holds with what the object kept: every
  * key/value pair puts exactly one ':' outside a string.
  */
-static size_t colons_in_text(const char *text, size_t len)
+static bool strict(const char *text, size_t len, size_t *ret_colons)
 {
 	bool quoted = false;
-	size_t count = 0;
+	size_t colons = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (quoted && text[i] == '\\')
-			i++;
-		else if (text[i] == '"')
-			quoted = !quoted;
-		else if (!quoted && text[i] == ':')
-			count++;
+		char c = text[i], next = i + 1 < len ? text[i + 1] : '\0';
+
+		if (utf8_wrong((unsigned char)c, (unsigned char)next))
+			return false;
+		if (quoted) {
+			if ((unsigned char)c < 0x20 ||
+			    (len - i >= 6 && !memcmp(text + i, "\\u0000", 6)))
+				return false;
+			if (c == '\\')
+				i++;
+			quoted = c != '"';
+			continue;
+		}
+		if (strchr("'NI", c) || (c == '.' && (next < '0' || next > '9')))
+			return false;
+		quoted = c == '"';
+		colons += c == ':';
 	}
-	return count;
+	*ret_colons = colons;
+	return true;
 }
 
 static size_t pairs_in_object(struct json_object *json)
@@ -52,7 +74,7 @@ int bm_json_parse(const char *text, size_t len, const char *what, struct json_ob
 	struct json_tokener *tokener;
 	struct json_object *json;
 	enum json_tokener_error error;
-	size_t end;
+	size_t end, colons;
 
 	if (len > INT32_MAX)
 		return bm_fail(err, EMSGSIZE, "json", NULL, "%s: too large", what);
@@ -82,7 +104,11 @@ int bm_json_parse(const char *text, size_t len, const char *what, struct json_ob
 		json_object_put(json);
 		return bm_fail(err, EBADMSG, "json", NULL, "%s: not a JSON object", what);
 	}
-	if (colons_in_text(text, len) != pairs_in_object(json)) {
+	if (!strict(text, len, &colons)) {
+		json_object_put(json);
+		return bm_fail(err, EBADMSG, "json", NULL, "%s: not strict JSON", what);
+	}
+	if (colons != pairs_in_object(json)) {
 		json_object_put(json);
 		return bm_fail(err, EBADMSG, "json", NULL, "%s: a key is given twice", what);
 	}

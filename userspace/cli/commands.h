@@ -6,6 +6,7 @@
 #ifndef BENCHMON_CLI_COMMANDS_H
 #define BENCHMON_CLI_COMMANDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -31,7 +31,7 @@ static int find(const char *name, const struct cli_command **ret, struct bm_erro
 	nearest = cli_command_nearest(name);
 	snprintf(remedy, sizeof(remedy), nearest ? "did you mean %s?" : "see `benchmon help`",
 		 nearest);
-	return bm_fail(err, EINVAL, "usage", remedy, "there is no command '%s'",
+	return bm_fail(err, EINVAL, NULL, remedy, "there is no command '%s'",
 		       bm_escape(name, shown, sizeof(shown)));
 }
 

@@ -56,7 +56,7 @@ static int refuse(const struct cli_command *command, struct bm_error *err, const
 		snprintf(remedy, sizeof(remedy), "did you mean --%s?", nearest);
 	else
 		snprintf(remedy, sizeof(remedy), "see `benchmon help %s`", command->name);
-	return bm_fail(err, EINVAL, "usage", remedy, "%s: %s%s%s", command->name, why,
+	return bm_fail(err, EINVAL, NULL, remedy, "%s: %s%s%s", command->name, why,
 		       word ? " " : "", word ? bm_escape(word, shown, sizeof(shown)) : "");
 }
 
@@ -65,16 +65,19 @@ static int count_check(const struct cli_command *command, const struct cli_args 
 {
 	if (args->seen & OPT(HELP))
 		return 0;
-	if (args->operand_count < command->operands_min)
-		return refuse(command, err, "something is missing after",
-			      args->operand_count ? args->operands[args->operand_count - 1]
-						  : command->name,
-			      NULL);
+	if (args->operand_count < command->operands_min ||
+	    (command->payload && !args->payload && args->operand_count <= command->operands_max)) {
+		const struct cli_form *form = &command->forms[0];
+		char remedy[128];
+
+		snprintf(remedy, sizeof(remedy), "it is `benchmon %s %s%s%s`", command->name,
+			 form->args, *form->args && form->tail ? " " : "", form->tail ?: "");
+		return bm_fail(err, EINVAL, NULL, remedy, "%s: something is missing",
+			       command->name);
+	}
 	if (args->operand_count > command->operands_max)
 		return refuse(command, err, "one argument too many:",
 			      args->operands[command->operands_max], NULL);
-	if (command->payload && !args->payload)
-		return refuse(command, err, "no command given to run", NULL, NULL);
 	return 0;
 }
 

@@ -14,7 +14,7 @@ static int fail(struct bm_error *err, const char *remedy, const char *text, cons
 {
 	char shown[128];
 
-	return bm_fail(err, EINVAL, "usage", remedy, "'%s': %s",
+	return bm_fail(err, EINVAL, NULL, remedy, "'%s': %s",
 		       bm_escape(text, shown, sizeof(shown)), why);
 }
 
@@ -38,7 +38,7 @@ int cli_parse_spec(const char *spec, struct cli_spec *ret, struct bm_error *err)
 	if (!source_len)
 		return fail(err, LONG_FORM, spec, "no source before the colon");
 	if (source_len >= sizeof(parsed.source))
-		return bm_fail(err, ENAMETOOLONG, "usage", NULL, "the source is too long");
+		return bm_fail(err, ENAMETOOLONG, NULL, NULL, "the source is too long");
 	memcpy(parsed.source, spec, source_len);
 	if (second && strchr(second + 1, ':'))
 		return fail(err, LONG_FORM, spec, "more than SRC:DEST:RIGHTS");
@@ -54,7 +54,7 @@ int cli_parse_spec(const char *spec, struct cli_spec *ret, struct bm_error *err)
 				   : "neither ro or rw nor an absolute DEST");
 	dest_len = second ? (size_t)(second - rest) : strlen(rest);
 	if (dest_len >= sizeof(parsed.dest))
-		return bm_fail(err, ENAMETOOLONG, "usage", NULL, "the destination is too long");
+		return bm_fail(err, ENAMETOOLONG, NULL, NULL, "the destination is too long");
 	memcpy(parsed.dest, rest, dest_len);
 	*ret = parsed;
 	return 0;
@@ -109,7 +109,7 @@ int cli_parse_number(const char *what, const char *text, int64_t min, int64_t ma
 	char shown[64];
 
 	if (digits(text, max, &value, &end) < 0 || *end || value < min)
-		return bm_fail(err, EINVAL, "usage", NULL,
+		return bm_fail(err, EINVAL, NULL, NULL,
 			       "%s: '%s' is not a number from %lld to %lld", what,
 			       bm_escape(text, shown, sizeof(shown)), (long long)min,
 			       (long long)max);
@@ -125,7 +125,7 @@ int cli_parse_env(const char *text, char *ret_key, size_t size, const char **ret
 	if (!len)
 		return fail(err, "write it as NAME=VALUE", text, "a variable without a name");
 	if (len >= size)
-		return bm_fail(err, ENAMETOOLONG, "usage", NULL, "the name of a variable is too long");
+		return bm_fail(err, ENAMETOOLONG, NULL, NULL, "the name of a variable is too long");
 	memcpy(ret_key, text, len);
 	ret_key[len] = '\0';
 	*ret_value = text[len] ? text + len + 1 : getenv(ret_key);

@@ -15,7 +15,7 @@ int cli_usage(struct cli *cli, struct bm_error *err, const char *fmt, ...)
 	va_end(ap);
 	snprintf(remedy, sizeof(remedy), "see `benchmon help %s`", cli->command->name);
 	cli->failure = EXIT_USAGE;
-	return bm_fail(err, EINVAL, "usage", remedy, "%s", message);
+	return bm_fail(err, EINVAL, NULL, remedy, "%s", message);
 }
 
 void cli_report(enum cli_format format, const struct bm_error *err)

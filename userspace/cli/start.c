@@ -56,10 +56,14 @@ int cli_daemon_find(char *ret_path, size_t size, struct bm_error *err)
 
 static _Noreturn void child(const char *path, int ready, int log)
 {
+	static const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
+					   "/usr/bin:/sbin:/bin",
+					   NULL };
+	const char *socket = getenv("BENCHMON_SOCKET") ? cli_socket_path() : NULL;
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
-	/* Neither a signal's fate of ours nor our terminal may become the daemon's. */
+	/* Who happened to start it must not matter: signals, terminal, directory, environment. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int sig = 1; sig < NSIG; sig++)
@@ -69,7 +73,8 @@ static _Noreturn void child(const char *path, int ready, int log)
 	    fcntl(READY_FD, F_SETFD, 0) < 0 || syscall(SYS_close_range, READY_FD + 1, ~0u, 0) < 0 ||
 	    chdir("/") < 0)
 		_exit(1);
-	execl(path, "gatekeeperd", "--background-fd", "3", NULL);
+	execle(path, "gatekeeperd", "--background-fd", "3", socket ? "--socket" : NULL, socket,
+	       NULL, (char *const *)env);
 	dprintf(READY_FD, "%s: %s\n", path, strerror(errno));
 	_exit(1);
 }

@@ -30,6 +30,7 @@ const char *cli_show(const char *text, char *buf, size_t size)
 	buf[0] = '\0';
 	if (!part)
 		return buf;
+	/* bm_escape() leaves less than that where it cuts. */
 	while (*text && used + 16 < size) {
 		size_t escape = escape_len(text);
 		/* At least one, for a backslash that is no escape. */

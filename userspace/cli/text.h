@@ -10,6 +10,7 @@
 
 #define CLI_WIDTH 80
 #define CLI_SHOWN 4096
+#define CLI_SHORT 64 /* the least that cli_show() fills */
 
 /*
  * bm_escape() for text that the daemon may have escaped already: what is an escape stays one.

@@ -47,6 +47,7 @@ int bm_grant_drop(struct bm_kernel *kernel, uint32_t bench, uint64_t object);
 int bm_dest_put(struct bm_kernel *kernel, const struct bm_dest_key *key, const struct bm_dest *dest,
 		struct bm_error *err);
 int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key);
+bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key);
 
 /*
  * Drops each entry of the Bench (0: of every Bench) for which keep says false; keep NULL drops

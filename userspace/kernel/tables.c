@@ -80,6 +80,13 @@ int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key)
 	return r == -ENOENT ? 0 : r;
 }
 
+bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key)
+{
+	struct bm_dest dest;
+
+	return bpf_map_lookup_elem(kernel->map.destinations, key, &dest) == 0;
+}
+
 /*
  * get_next_key starts anew when the key it is given is gone, so a key is dropped only after its
  * successor is known.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "network/nft_rule.h"
 
+#include <stdio.h> /* libnftnl/expr.h uses FILE */
+
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
 
 static struct nftnl_expr *make(const struct bm_step *step)
 {
 	static const char *const names[] = {
-		[BM_STEP_META] = "meta",	   [BM_STEP_PAYLOAD] = "payload",
-		[BM_STEP_CT_STATE] = "ct",	   [BM_STEP_MASK] = "bitwise",
-		[BM_STEP_CMP] = "cmp",		   [BM_STEP_LOOKUP] = "lookup",
-		[BM_STEP_COUNTER] = "counter",	   [BM_STEP_VERDICT] = "immediate",
+		[BM_STEP_META] = "meta",       [BM_STEP_PAYLOAD] = "payload",
+		[BM_STEP_CT_STATE] = "ct",     [BM_STEP_MASK] = "bitwise",
+		[BM_STEP_CMP] = "cmp",         [BM_STEP_LOOKUP] = "lookup",
+		[BM_STEP_COUNTER] = "counter", [BM_STEP_VERDICT] = "immediate",
 		[BM_STEP_MASQUERADE] = "masq",
 	};
 

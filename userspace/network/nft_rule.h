@@ -40,32 +40,65 @@ struct bm_step {
 
 struct bm_rule {
 	const char *chain;
-	struct bm_step steps[10];
+	struct bm_step steps[12];
 };
 
 /* Registers of 4 bytes; a set of concatenated fields is looked up from consecutive ones. */
 #define BM_REG(n) (NFT_REG32_00 + (n))
 
-#define BM_META(key_, n) { .kind = BM_STEP_META, .reg = BM_REG(n), .key = NFT_META_##key_ }
+#define BM_META(key_, n)                                                                           \
+	{                                                                                          \
+		.kind = BM_STEP_META, .reg = BM_REG(n), .key = NFT_META_##key_                     \
+	}
 #define BM_PAYLOAD(base_, offset_, len_, n)                                                        \
-	{ .kind = BM_STEP_PAYLOAD, .reg = BM_REG(n), .key = NFT_PAYLOAD_##base_##_HEADER,          \
-	  .offset = (offset_), .len = (len_) }
-#define BM_CT_STATE(n) { .kind = BM_STEP_CT_STATE, .reg = BM_REG(n) }
+	{                                                                                          \
+		.kind = BM_STEP_PAYLOAD, .reg = BM_REG(n), .key = NFT_PAYLOAD_##base_##_HEADER,    \
+		.offset = (offset_), .len = (len_)                                                 \
+	}
+#define BM_CT_STATE(n)                                                                             \
+	{                                                                                          \
+		.kind = BM_STEP_CT_STATE, .reg = BM_REG(n)                                         \
+	}
 #define BM_MASK(n, len_, ...)                                                                      \
-	{ .kind = BM_STEP_MASK, .reg = BM_REG(n), .len = (len_), .bytes = { __VA_ARGS__ } }
+	{                                                                                          \
+		.kind = BM_STEP_MASK, .reg = BM_REG(n), .len = (len_), .bytes = { __VA_ARGS__ }    \
+	}
 #define BM_MASK_NATIVE(n, value_)                                                                  \
-	{ .kind = BM_STEP_MASK, .reg = BM_REG(n), .len = 4, .native = (value_) }
+	{                                                                                          \
+		.kind = BM_STEP_MASK, .reg = BM_REG(n), .len = 4, .native = (value_)               \
+	}
 #define BM_CMP(op_, n, len_, ...)                                                                  \
-	{ .kind = BM_STEP_CMP, .reg = BM_REG(n), .key = NFT_CMP_##op_, .len = (len_),              \
-	  .bytes = { __VA_ARGS__ } }
+	{                                                                                          \
+		.kind = BM_STEP_CMP, .reg = BM_REG(n), .key = NFT_CMP_##op_, .len = (len_),        \
+		.bytes = {                                                                         \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 #define BM_CMP_NATIVE(op_, n, value_)                                                              \
-	{ .kind = BM_STEP_CMP, .reg = BM_REG(n), .key = NFT_CMP_##op_, .len = 4,                   \
-	  .native = (value_) }
-#define BM_LOOKUP(set_) { .kind = BM_STEP_LOOKUP, .reg = BM_REG(0), .set = (set_) }
-#define BM_COUNTER { .kind = BM_STEP_COUNTER }
-#define BM_ACCEPT { .kind = BM_STEP_VERDICT, .key = NF_ACCEPT }
-#define BM_DROP { .kind = BM_STEP_VERDICT, .key = NF_DROP }
-#define BM_MASQUERADE { .kind = BM_STEP_MASQUERADE }
+	{                                                                                          \
+		.kind = BM_STEP_CMP, .reg = BM_REG(n), .key = NFT_CMP_##op_, .len = 4,             \
+		.native = (value_)                                                                 \
+	}
+#define BM_LOOKUP(set_)                                                                            \
+	{                                                                                          \
+		.kind = BM_STEP_LOOKUP, .reg = BM_REG(0), .set = (set_)                            \
+	}
+#define BM_COUNTER                                                                                 \
+	{                                                                                          \
+		.kind = BM_STEP_COUNTER                                                            \
+	}
+#define BM_ACCEPT                                                                                  \
+	{                                                                                          \
+		.kind = BM_STEP_VERDICT, .key = NF_ACCEPT                                          \
+	}
+#define BM_DROP                                                                                    \
+	{                                                                                          \
+		.kind = BM_STEP_VERDICT, .key = NF_DROP                                            \
+	}
+#define BM_MASQUERADE                                                                              \
+	{                                                                                          \
+		.kind = BM_STEP_MASQUERADE                                                         \
+	}
 
 /* How nft(8) numbers its types, so that it can show ours; six bits a field. */
 #define BM_TYPE_IPV4 7

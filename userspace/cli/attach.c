@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+static int container_of(struct cli *cli, struct json_object *container, struct bm_error *err)
+{
+	const char *id = cli->args.operand_count > 1 ? cli->args.operands[1] : NULL;
+	const char *pid = cli->args.value[OPT_PID], *cgroup = cli->args.value[OPT_CGROUP];
+	int64_t number;
+
+	if (!!id + !!pid + !!cgroup != 1)
+		return cli_usage(cli, err,
+				 "attach: name the container by one of id, --pid and --cgroup");
+	if (id)
+		bm_json_add_string(container, "id", id);
+	if (cgroup)
+		bm_json_add_string(container, "cgroup", cgroup);
+	if (!pid)
+		return 0;
+	if (cli_parse_number("--pid", pid, 1, 4194304, &number, err) < 0) {
+		cli->failure = EXIT_USAGE;
+		return -err->code;
+	}
+	bm_json_add_int(container, "pid", number);
+	return 0;
+}
+
+int cmd_attach(struct cli *cli, struct bm_error *err)
+{
+	const char *name = cli->args.operands[0];
+	autojson *request = json_object_new_object();
+	autojson *reply = NULL;
+	struct json_object *container = json_object_new_object(), *bench;
+	autoclose socket = -1;
+	char shown[CLI_SHORT], state[CLI_SHORT];
+	int r;
+
+	bm_json_add_string(request, "bench", name);
+	bm_json_add(request, "container", container);
+	r = cli_bench_name(cli, name, err);
+	if (r == 0)
+		r = container_of(cli, container, err);
+	if (r == 0)
+		r = cli_connect(&socket, err);
+	if (r < 0)
+		return r;
+	cli_progress("attaching %s ...", name);
+	r = cli_call(socket, "attach", request, NULL, 0, &reply, err);
+	cli_progress_done();
+	if (r == 0)
+		r = cli_reply_object(reply, "bench", &bench, err);
+	if (r < 0)
+		return r;
+	if (cli->format == FORMAT_JSON)
+		cli_print_json(stdout, bench);
+	else
+		printf("%s attached (%s): nothing is granted\n",
+		       cli_show_key(bench, "name", shown, sizeof(shown)),
+		       cli_show_key(bench, "state", state, sizeof(state)));
+	return 0;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/confirm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+static void row(FILE *out, const char *what, const char *text)
+{
+	fprintf(out, "  %-8s  %s\n", what, text);
+}
+
+static void print_file(FILE *out, struct json_object *c)
+{
+	char a[CLI_SHOWN], b[CLI_SHORT], line[CLI_SHOWN + 256], size[CLI_SIZE_LEN];
+	const char *type = bm_json_string(c, "type"), *rights = bm_json_string(c, "rights");
+	char uid[CLI_SHORT], gid[CLI_SHORT], mode[CLI_SHORT], fstype[CLI_SHORT];
+	int64_t bytes;
+
+	snprintf(line, sizeof(line), "%s, mode %s, owned by %s (%s:%s)",
+		 cli_show_key(c, "type", b, sizeof(b)), cli_show_key(c, "mode", mode, sizeof(mode)),
+		 cli_show_key(c, "owner", a, sizeof(a)), cli_show_key(c, "uid", uid, sizeof(uid)),
+		 cli_show_key(c, "gid", gid, sizeof(gid)));
+	row(out, "what", line);
+	row(out, "path", cli_show_key(c, "path", a, sizeof(a)));
+	/* What stat says of a directory's size says nothing about what is in it. */
+	if (type && !strcmp(type, "file") && bm_json_int(c, "size", &bytes) == 0) {
+		snprintf(line, sizeof(line), "%s", cli_size(bytes, size));
+		row(out, "size", line);
+	}
+	snprintf(line, sizeof(line), "inode %s of device %s, %s",
+		 cli_show_key(c, "inode", a, sizeof(a)), cli_show_key(c, "device", b, sizeof(b)),
+		 cli_show_key(c, "fstype", fstype, sizeof(fstype)));
+	row(out, "object", line);
+	row(out, "appears", cli_show_key(c, "dest", a, sizeof(a)));
+	row(out, "rights",
+	    rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
+					    : "ro: read only; never execute (noexec)");
+	row(out, "owners",
+	    bm_json_bool(c, "idmap") ? "mapped: yours are the Bench's user's"
+				     : "as they are, not mapped");
+}
+
+static void print_net(FILE *out, struct json_object *c)
+{
+	char shown[CLI_SHOWN];
+
+	row(out, "to", cli_show_key(c, "destination", shown, sizeof(shown)));
+	if (bm_json_bool(c, "private"))
+		row(out, "private", "yes: an address of a private network");
+	row(out, "rights", "this address and port alone; no DNS, nothing incoming");
+}
+
+void cli_confirm_print(FILE *out, struct json_object *confirm)
+{
+	const char *kind = bm_json_string(confirm, "kind");
+	char bench[CLI_SHORT], shown[CLI_SHORT];
+
+	fprintf(out, "%s grant for %s:\n", cli_show_key(confirm, "kind", shown, sizeof(shown)),
+		cli_show_key(confirm, "bench", bench, sizeof(bench)));
+	if (kind && !strcmp(kind, "net"))
+		print_net(out, confirm);
+	else
+		print_file(out, confirm);
+}
+
+/* One line; -ECANCELED at a signal that ends us. */
+static int answer(int tty, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size - 1) {
+		ssize_t n = read(tty, buf + len, 1);
+
+		if (n < 0 && errno == EINTR && !cli_interrupted())
+			continue;
+		if (n < 0)
+			return errno == EINTR ? -ECANCELED : -errno;
+		if (n == 0 || buf[len] == '\n')
+			break;
+		len++;
+	}
+	buf[len] = '\0';
+	return 0;
+}
+
+static int ask(struct json_object *confirm, struct bm_error *err)
+{
+	autoclose tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	autofclose FILE *out = NULL;
+	char said[32], bench[CLI_SHORT];
+	int copy, r;
+
+	if (tty < 0)
+		return bm_fail(err, ENOTTY, "confirmation",
+			       "run it in a terminal, or confirm with --yes",
+			       "there is no terminal to ask on");
+	copy = fcntl(tty, F_DUPFD_CLOEXEC, 3);
+	out = copy < 0 ? NULL : fdopen(copy, "w");
+	if (!out) {
+		bm_close(copy);
+		return bm_fail_errno(err, errno, "/dev/tty");
+	}
+	cli_confirm_print(out, confirm);
+	fprintf(out, "Grant this to %s? [y/N] ",
+		cli_show_key(confirm, "bench", bench, sizeof(bench)));
+	/* What was typed before it could be read is no answer to it. */
+	tcflush(tty, TCIFLUSH);
+	fflush(out);
+	r = answer(tty, said, sizeof(said));
+	if (r == 0 && (!strcasecmp(said, "y") || !strcasecmp(said, "yes")))
+		return 0;
+	if (r < 0) {
+		fputc('\n', out);
+		return bm_fail(err, ECANCELED, NULL, NULL, "not granted: interrupted");
+	}
+	return bm_fail(err, ECANCELED, NULL, NULL, "not granted");
+}
+
+int cli_confirm(struct json_object *confirm, bool yes, FILE *out, const char **ret_how,
+		struct bm_error *err)
+{
+	int r;
+
+	if (yes) {
+		if (out)
+			cli_confirm_print(out, confirm);
+		*ret_how = "yes";
+		return 0;
+	}
+	r = ask(confirm, err);
+	if (r == 0)
+		*ret_how = "tty";
+	return r;
+}

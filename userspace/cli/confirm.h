@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef BENCHMON_CLI_CONFIRM_H
+#define BENCHMON_CLI_CONFIRM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/json.h"
+
+/* What the daemon sees, aligned. confirm is C of protocol/README.md. */
+void cli_confirm_print(FILE *out, struct json_object *confirm);
+
+/*
+ * Shows it and has it confirmed. yes: not asked, shown on out (NULL: not shown). *ret_how is
+ * what the record will say. -ECANCELED: refused, or interrupted.
+ */
+int cli_confirm(struct json_object *confirm, bool yes, FILE *out, const char **ret_how,
+		struct bm_error *err);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+static int limits_of(struct cli *cli, struct json_object **ret, struct bm_error *err)
+{
+	const char *memory = cli->args.value[OPT_MEMORY], *pids = cli->args.value[OPT_PIDS];
+	autojson *limits = NULL;
+	int64_t value = 0;
+	int r = 0;
+
+	if (!memory && !pids)
+		return 0;
+	cli->failure = EXIT_USAGE;
+	limits = json_object_new_object();
+	if (memory)
+		r = cli_parse_size(memory, &value, err);
+	if (r == 0 && memory)
+		bm_json_add_int(limits, "memory", value);
+	if (r == 0 && pids)
+		r = cli_parse_number("--pids", pids, 1, 4194304, &value, err);
+	if (r < 0)
+		return r;
+	if (pids)
+		bm_json_add_int(limits, "pids", value);
+	cli->failure = 0;
+	*ret = TAKE_PTR(limits);
+	return 0;
+}
+
+static int rootfs_open(struct cli *cli, int *ret_fd, struct bm_error *err)
+{
+	const char *path = cli->args.value[OPT_ROOTFS] ?: getenv("BENCHMON_ROOTFS");
+	autoclose fd = -1;
+
+	if (!path || !*path)
+		return bm_fail(err, EINVAL, NULL,
+			       "give --rootfs DIR or set BENCHMON_ROOTFS, for example to what "
+			       "debootstrap made",
+			       "no root filesystem to make a Bench of");
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return bm_fail_errno(err, errno, "--rootfs %s", path);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int cli_create(struct cli *cli, int socket, const char *name, struct json_object **ret_reply,
+	       struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	struct json_object *limits = NULL;
+	autoclose rootfs = -1;
+	int r = limits_of(cli, &limits, err);
+
+	if (r < 0)
+		return r;
+	if (limits)
+		bm_json_add(request, "limits", limits);
+	if (name)
+		bm_json_add_string(request, "bench", name);
+	r = rootfs_open(cli, &rootfs, err);
+	if (r < 0)
+		return r;
+	cli_progress("creating %s ...", name ?: "a Bench");
+	r = cli_call(socket, "create", request, &rootfs, 1, ret_reply, err);
+	cli_progress_done();
+	return r;
+}
+
+int cmd_create(struct cli *cli, struct bm_error *err)
+{
+	const char *name = cli->args.operand_count ? cli->args.operands[0] : NULL;
+	autojson *reply = NULL;
+	autoclose socket = -1;
+	struct json_object *bench;
+	char shown[CLI_SHORT];
+	int r = name ? cli_bench_name(cli, name, err) : 0;
+
+	if (r == 0)
+		r = cli_connect(&socket, err);
+	if (r == 0)
+		r = cli_create(cli, socket, name, &reply, err);
+	if (r == 0)
+		r = cli_reply_object(reply, "bench", &bench, err);
+	if (r < 0)
+		return r;
+	if (cli->format == FORMAT_JSON)
+		cli_print_json(stdout, bench);
+	else
+		printf("%s\n", cli_show_key(bench, "name", shown, sizeof(shown)));
+	return 0;
+}

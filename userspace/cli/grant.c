@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "cli/cli.h"
+#include "cli/confirm.h"
+#include "cli/parse.h"
+#include "cli/progress.h"
+#include "cli/source.h"
+#include "cli/text.h"
+
+/* The two steps: what would it be, and do it. */
+static int ask_and_grant(struct cli *cli, int socket, struct json_object *request, const int *fd,
+			 FILE *out, struct json_object **ret_reply, struct bm_error *err)
+{
+	autojson *seen = NULL, *answer = json_object_new_object();
+	struct json_object *confirm;
+	const char *how = NULL, *token;
+	int r;
+
+	r = cli_call(socket, "grant", request, fd, fd ? 1 : 0, &seen, err);
+	if (r == 0)
+		r = cli_reply_object(seen, "confirm", &confirm, err);
+	if (r < 0)
+		return r;
+	token = bm_json_string(confirm, "token");
+	if (!token)
+		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"token\"");
+	r = cli_confirm(confirm, cli_has(&cli->args, OPT_YES), out, &how, err);
+	if (r < 0)
+		return r;
+	bm_json_add_string(answer, "token", token);
+	bm_json_add_string(answer, "how", how);
+	cli_progress("granting ...");
+	r = cli_call(socket, "confirm", answer, NULL, 0, ret_reply, err);
+	cli_progress_done();
+	return r;
+}
+
+int cli_grant_file(struct cli *cli, int socket, const char *bench,
+		   const struct cli_file_grant *grant, FILE *out, struct json_object **ret_reply,
+		   struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	char shown[2 * PATH_MAX];
+	autoclose fd = -1;
+	int r;
+
+	r = cli_source_open(grant->source, !strcmp(grant->rights, "rw"), &fd, err);
+	if (r < 0)
+		return r;
+	bm_json_add_string(request, "bench", bench);
+	bm_json_add_string(request, "kind", "file");
+	/* A name for the record; the fd is what is granted. */
+	bm_json_add_string(request, "source",
+			   cli_is_utf8(grant->source)
+				   ? grant->source
+				   : bm_escape(grant->source, shown, sizeof(shown)));
+	if (grant->dest)
+		bm_json_add_string(request, "dest", grant->dest);
+	bm_json_add_string(request, "rights", grant->rights);
+	bm_json_add_bool(request, "idmap", grant->idmap);
+	return ask_and_grant(cli, socket, request, &fd, out, ret_reply, err);
+}
+
+int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *destination,
+		  FILE *out, struct json_object **ret_reply, struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+
+	bm_json_add_string(request, "bench", bench);
+	bm_json_add_string(request, "kind", "net");
+	bm_json_add_string(request, "destination", destination);
+	bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
+	return ask_and_grant(cli, socket, request, NULL, out, ret_reply, err);
+}
+
+/* From SRC:DEST:RIGHTS or the long form; grant points into spec and the arguments. */
+static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant *grant,
+		   struct bm_error *err)
+{
+	const struct cli_args *args = &cli->args;
+	const char *typed = args->operand_count > 2 ? args->operands[2] : NULL;
+	bool long_form = args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS));
+
+	if (cli_has(args, OPT_PRIVATE))
+		return cli_usage(cli, err, "grant: --private is for net, not for file");
+	if (!!typed == long_form || (long_form && !cli_has(args, OPT_SOURCE)))
+		return cli_usage(cli, err, "grant: give either SRC[:DEST][:ro|rw] or --source PATH");
+	cli->failure = EXIT_USAGE;
+	if (typed && cli_parse_spec(typed, spec, err) < 0)
+		return -err->code;
+	if (args->value[OPT_RIGHTS] &&
+	    cli_parse_rights(args->value[OPT_RIGHTS], spec->rights, err) < 0)
+		return -err->code;
+	cli->failure = 0;
+	*grant = (struct cli_file_grant){
+		.source = typed ? spec->source : args->value[OPT_SOURCE],
+		.dest = typed ? (*spec->dest ? spec->dest : NULL) : args->value[OPT_DEST],
+		.rights = spec->rights,
+		.idmap = !cli_has(args, OPT_NO_IDMAP),
+	};
+	return 0;
+}
+
+static void print_granted(struct json_object *grant)
+{
+	char id[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
+	bool file = bm_json_string(grant, "dest");
+
+	printf("%s granted: ", cli_show_key(grant, "id", id, sizeof(id)));
+	if (file)
+		printf("%s as %s, %s\n", cli_show_key(grant, "source", from, sizeof(from)),
+		       cli_show_key(grant, "dest", to, sizeof(to)),
+		       cli_show_key(grant, "rights", rights, sizeof(rights)));
+	else
+		printf("%s\n", cli_show_key(grant, "destination", to, sizeof(to)));
+}
+
+static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct bm_error *err)
+{
+	const struct cli_args *args = &cli->args;
+	const char *bench = args->operands[0], *kind = args->operands[1];
+	FILE *out = cli->format == FORMAT_JSON ? NULL : stdout;
+	struct cli_spec spec = { .rights = "ro" };
+	struct cli_file_grant file = {};
+	autoclose socket = -1;
+	bool net = !strcmp(kind, "net");
+	char shown[CLI_SHORT];
+	int r;
+
+	if (!net && strcmp(kind, "file"))
+		return cli_usage(cli, err, "grant: no kind '%s', the kinds are file and net",
+				 bm_escape(kind, shown, sizeof(shown)));
+	if (net && (args->operand_count < 3 || args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) |
+							      OPT(NO_IDMAP))))
+		return cli_usage(cli, err, "grant: net takes ADDR:PORT[/udp] and --private");
+	r = net ? 0 : file_of(cli, &spec, &file, err);
+	if (r == 0)
+		r = cli_connect(&socket, err);
+	if (r < 0)
+		return r;
+	if (net)
+		return cli_grant_net(cli, socket, bench, args->operands[2], out, ret_reply, err);
+	return cli_grant_file(cli, socket, bench, &file, out, ret_reply, err);
+}
+
+int cmd_grant(struct cli *cli, struct bm_error *err)
+{
+	autojson *reply = NULL;
+	struct json_object *grant;
+	int r = cli_bench_name(cli, cli->args.operands[0], err);
+
+	if (r == 0)
+		r = grant_by_kind(cli, &reply, err);
+	if (r == -ECANCELED)
+		cli->failure = EXIT_REFUSED;
+	if (r == 0)
+		r = cli_reply_object(reply, "grant", &grant, err);
+	if (r < 0)
+		return r;
+	if (cli->format == FORMAT_JSON)
+		cli_print_json(stdout, grant);
+	else
+		print_granted(grant);
+	return 0;
+}

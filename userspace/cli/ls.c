@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+
+static struct json_object *benches_of(struct json_object *reply)
+{
+	return bm_json_get(reply, "benches", json_type_array);
+}
+
+static int print_table(struct json_object *benches, struct bm_error *err)
+{
+	static const char *const titles[] = { "NAME",	"STATE",  "ORIGIN",
+					      "GRANTS", "DENIED", "CREATED" };
+	struct cli_table table = { titles, 6, 1u << 3 | 1u << 4, NULL, 0 };
+	uint64_t now = (uint64_t)time(NULL);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < json_object_array_length(benches); i++) {
+		struct json_object *b = json_object_array_get_idx(benches, i);
+		char name[CLI_SHORT], state[CLI_SHORT], origin[CLI_SHORT], grants[CLI_SHORT], denied[CLI_SHORT], age[CLI_AGE_LEN];
+		const char *cells[] = {
+			cli_show_key(b, "name", name, sizeof(name)),
+			cli_show_key(b, "state", state, sizeof(state)),
+			cli_show_key(b, "origin", origin, sizeof(origin)),
+			cli_show_key(b, "grant_count", grants, sizeof(grants)),
+			cli_show_key(b, "denied", denied, sizeof(denied)),
+			cli_age(bm_json_string(b, "created"), now, age),
+		};
+
+		r = cli_table_row(&table, cells);
+	}
+	if (r == 0)
+		cli_table_print(&table, stdout);
+	cli_table_done(&table);
+	return r < 0 ? bm_fail_errno(err, -r, "ls") : 0;
+}
+
+static void print_names(struct json_object *benches)
+{
+	char shown[CLI_SHORT];
+
+	for (size_t i = 0; i < json_object_array_length(benches); i++)
+		printf("%s\n", cli_show_key(json_object_array_get_idx(benches, i), "name", shown,
+					    sizeof(shown)));
+}
+
+int cmd_ls(struct cli *cli, struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	autojson *reply = NULL;
+	struct json_object *benches;
+	autoclose socket = -1;
+	int r;
+
+	/* Pressing Tab must neither start a daemon nor complain that there is none. */
+	if (cli->format == FORMAT_NAMES && cli_connect_running(&socket) < 0)
+		return 0;
+	r = socket < 0 ? cli_connect(&socket, err) : 0;
+	if (r == 0)
+		r = cli_call_paged(socket, "ls", request, benches_of, &reply, err);
+	if (r < 0)
+		return r;
+	benches = benches_of(reply);
+	if (!benches)
+		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"benches\"");
+	if (cli->format == FORMAT_JSON) {
+		json_object_object_del(reply, "ok");
+		json_object_object_del(reply, "next");
+		cli_print_json(stdout, reply);
+	} else if (cli->format == FORMAT_NAMES) {
+		print_names(benches);
+	} else if (json_object_array_length(benches)) {
+		return print_table(benches, err);
+	} else {
+		printf("no Benches; `benchmon help` says how to make one\n");
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/escape.h"
+#include "base/names.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+static int request_of(struct cli *cli, struct json_object *request, struct bm_error *err)
+{
+	const char *what = cli->args.operands[0];
+	char bench[BM_BENCH_NAME_LEN], shown[CLI_SHORT];
+	uint32_t number;
+
+	if (cli_has(&cli->args, OPT_ALL)) {
+		bm_json_add_string(request, "bench", what);
+		bm_json_add_bool(request, "all", true);
+		return cli_bench_name(cli, what, err);
+	}
+	if (bm_bench_name_valid(what))
+		return cli_usage(cli, err, "revoke: %s is a Bench: name a grant, as %s/1, or --all",
+				 what, what);
+	if (bm_grant_id_parse(what, bench, &number) < 0)
+		return cli_usage(cli, err, "revoke: '%s' is no grant's id, which is like b1/3",
+				 bm_escape(what, shown, sizeof(shown)));
+	bm_json_add_string(request, "grant", what);
+	return 0;
+}
+
+int cmd_revoke(struct cli *cli, struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	autojson *reply = NULL;
+	struct json_object *revoked;
+	autoclose socket = -1;
+	char shown[CLI_SHORT];
+	int r = request_of(cli, request, err);
+
+	if (r == 0)
+		r = cli_connect(&socket, err);
+	if (r < 0)
+		return r;
+	cli_progress("revoking %s ...", cli->args.operands[0]);
+	r = cli_call(socket, "revoke", request, NULL, 0, &reply, err);
+	cli_progress_done();
+	if (r < 0)
+		return r;
+	if (cli->format == FORMAT_JSON) {
+		json_object_object_del(reply, "ok");
+		cli_print_json(stdout, reply);
+		return 0;
+	}
+	revoked = bm_json_get(reply, "revoked", json_type_array);
+	for (size_t i = 0; revoked && i < json_object_array_length(revoked); i++) {
+		const char *id = json_object_get_string(json_object_array_get_idx(revoked, i));
+
+		printf("%s revoked\n", cli_show(id ?: "", shown, sizeof(shown)));
+	}
+	if (!revoked || !json_object_array_length(revoked))
+		printf("nothing was granted\n");
+	return 0;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/names.h"
+#include "cli/cli.h"
+#include "cli/denials.h"
+#include "cli/parse.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+struct run {
+	struct cli *cli;
+	int socket;
+	char bench[BM_BENCH_NAME_LEN];
+	bool started;          /* the payload ran: what is in the outputs is its */
+	const char **made;     /* --out directories that were not there before */
+	size_t made_count;
+	struct cli_denials denials;
+	int code;
+};
+
+static int interrupted(struct bm_error *err)
+{
+	if (!cli_interrupted())
+		return 0;
+	return bm_fail(err, EINTR, NULL, NULL, "interrupted: %s", strsignal(cli_interrupted()));
+}
+
+static int create(struct run *run, struct bm_error *err)
+{
+	autojson *reply = NULL;
+	struct json_object *bench;
+	const char *name;
+	int r = cli_create(run->cli, run->socket, NULL, &reply, err);
+
+	if (r == 0)
+		r = cli_reply_object(reply, "bench", &bench, err);
+	if (r < 0)
+		return r;
+	name = bm_json_string(bench, "name");
+	if (!name || !bm_bench_name_valid(name))
+		return bm_fail(err, EPROTO, "protocol", NULL, "the new Bench has no name");
+	strcpy(run->bench, name);
+	return 0;
+}
+
+static int make_out(struct run *run, const char *path, struct bm_error *err)
+{
+	if (mkdir(path, 0777) == 0)
+		run->made[run->made_count++] = path;
+	else if (errno != EEXIST)
+		return bm_fail_errno(err, errno, "--out %s", path);
+	return 0;
+}
+
+static int grant_one(struct run *run, const struct cli_given *given, struct bm_error *err)
+{
+	FILE *out = run->cli->format == FORMAT_JSON ? NULL : stderr;
+	bool writable = given->opt == OPT_OUT;
+	char base[NAME_MAX + 1], dest[NAME_MAX + 8];
+	struct cli_file_grant grant = {
+		.source = given->value,
+		.dest = dest,
+		.rights = writable ? "rw" : "ro",
+		.idmap = true,
+	};
+	autojson *reply = NULL;
+	int r;
+
+	if (given->opt == OPT_NET)
+		return cli_grant_net(run->cli, run->socket, run->bench, given->value, out, &reply,
+				     err);
+	r = writable ? make_out(run, given->value, err) : 0;
+	if (r == 0)
+		r = cli_parse_base(given->value, base, err);
+	if (r < 0)
+		return r;
+	snprintf(dest, sizeof(dest), "/%s/%s", writable ? "out" : "in", base);
+	return cli_grant_file(run->cli, run->socket, run->bench, &grant, out, &reply, err);
+}
+
+static int grant_all(struct run *run, struct bm_error *err)
+{
+	int r = interrupted(err);
+
+	for (size_t i = 0; r == 0 && i < run->cli->args.given_count; i++) {
+		const struct cli_given *given = &run->cli->args.given[i];
+
+		if (given->opt == OPT_IN || given->opt == OPT_OUT || given->opt == OPT_NET)
+			r = grant_one(run, given, err);
+		if (r == 0)
+			r = interrupted(err);
+	}
+	return r;
+}
+
+static void report(struct run *run)
+{
+	bool kept = cli_has(&run->cli->args, OPT_KEEP);
+	autojson *json = NULL;
+
+	if (run->cli->format != FORMAT_JSON) {
+		cli_denials_print(&run->denials, run->bench, kept, stderr);
+		if (kept)
+			fprintf(stderr, "benchmon: %s is kept: `benchmon destroy %s` ends it\n",
+				run->bench, run->bench);
+		return;
+	}
+	/* On stderr: stdout is the payload's alone. */
+	json = json_object_new_object();
+	bm_json_add_string(json, "bench", run->bench);
+	bm_json_add_bool(json, "kept", kept);
+	bm_json_add_int(json, "exit", run->code);
+	bm_json_add_int(json, "denied", (int64_t)run->denials.total);
+	bm_json_add_int(json, "lost", (int64_t)run->denials.lost);
+	bm_json_add(json, "denials", cli_denials_json(&run->denials));
+	cli_print_json(stderr, json);
+}
+
+/* Everything that must be undone, whatever went wrong before. A failure here is the second. */
+static int finish(struct run *run, struct bm_error *err)
+{
+	struct bm_error own = {};
+	autojson *reply = NULL;
+	autoclose socket = -1;
+	int r;
+
+	while (!run->started && run->made_count)
+		rmdir(run->made[--run->made_count]);
+	if (!run->bench[0] || (cli_has(&run->cli->args, OPT_KEEP) && run->started))
+		return 0;
+	/* Anew: the first connection may be what failed. */
+	r = cli_connect_running(&socket);
+	if (r == 0)
+		r = cli_destroy(socket, run->bench, &reply, &own);
+	if (r == 0)
+		return 0;
+	bm_fail_errno(&own, -r, "%s could not be destroyed", run->bench);
+	if (err->code)
+		cli_report(run->cli->format, &own);
+	else
+		*err = own;
+	return r;
+}
+
+static int run_all(struct run *run, struct bm_error *err)
+{
+	struct bm_error denials_err = {};
+	autoclose events = -1;
+	int r;
+
+	r = cli_connect(&run->socket, err);
+	if (r == 0)
+		r = create(run, err);
+	if (r == 0)
+		r = grant_all(run, err);
+	if (r < 0)
+		return r;
+	run->started = true;
+	r = cli_exec(run->cli, run->bench, err);
+	run->code = r < 0 ? run->cli->failure ?: EXIT_OWN : r;
+	if (cli_connect_running(&events) == 0 &&
+	    cli_denials_read(events, run->bench, &run->denials, &denials_err) < 0)
+		cli_report(run->cli->format, &denials_err);
+	report(run);
+	return r;
+}
+
+int cmd_run(struct cli *cli, struct bm_error *err)
+{
+	autofree const char **made = calloc(cli->args.given_count + 1, sizeof(*made));
+	struct run run = { .cli = cli, .socket = -1, .made = made };
+	int r, failed;
+
+	if (!made)
+		return bm_fail_errno(err, ENOMEM, "run");
+	r = cli_signals_catch(err);
+	if (r == 0)
+		r = run_all(&run, err);
+	failed = finish(&run, err);
+	cli_denials_done(&run.denials);
+	bm_close(run.socket);
+	if (r < 0 && cli_interrupted())
+		cli->failure = EXIT_SIGNALLED + cli_interrupted();
+	return r >= 0 && failed < 0 ? failed : r;
+}

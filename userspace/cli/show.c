@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/text.h"
+
+static struct json_object *grants_of(struct json_object *reply)
+{
+	struct json_object *bench = bm_json_get(reply, "bench", json_type_object);
+
+	return bench ? bm_json_get(bench, "grants", json_type_array) : NULL;
+}
+
+static void print_key(struct json_object *json, const char *key)
+{
+	char shown[CLI_SHOWN];
+
+	if (json_object_object_get_ex(json, key, NULL))
+		printf("%-9s  %s\n", key, cli_show_key(json, key, shown, sizeof(shown)));
+}
+
+static void print_bench(struct json_object *bench)
+{
+	static const char *const keys[] = { "name", "state", "origin", "container",
+					    "pid",  "cgroup", NULL };
+	const char *created = bm_json_string(bench, "created");
+	char age[CLI_AGE_LEN], denied[CLI_SHORT], shown[CLI_SHORT];
+	int64_t lost = 0;
+
+	for (int i = 0; keys[i]; i++)
+		print_key(bench, keys[i]);
+	if (created)
+		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
+		       cli_age(created, (uint64_t)time(NULL), age));
+	printf("%-9s  %s", "denied", cli_show_key(bench, "denied", denied, sizeof(denied)));
+	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
+		printf(" (events lost: %lld)", (long long)lost);
+	putchar('\n');
+}
+
+static void print_grant(struct json_object *grant)
+{
+	char id[CLI_SHORT], kind[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
+	const char *dest = bm_json_string(grant, "dest");
+	const char *what = bm_json_string(grant, "source") ? "source" : "destination";
+	int at;
+
+	cli_show_key(grant, what, from, sizeof(from));
+	at = printf("  %-6s  %-4s  %-2s  %s", cli_show_key(grant, "id", id, sizeof(id)),
+		    cli_show_key(grant, "kind", kind, sizeof(kind)),
+		    bm_json_string(grant, "rights")
+			    ? cli_show_key(grant, "rights", rights, sizeof(rights))
+			    : "",
+		    from);
+	if (dest)
+		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
+		       cli_show(dest, to, sizeof(to)));
+	putchar('\n');
+}
+
+int cmd_show(struct cli *cli, struct bm_error *err)
+{
+	const char *name = cli->args.operands[0];
+	autojson *request = json_object_new_object();
+	autojson *reply = NULL;
+	struct json_object *bench, *grants;
+	autoclose socket = -1;
+	int r = cli_bench_name(cli, name, err);
+
+	bm_json_add_string(request, "bench", name);
+	if (r == 0)
+		r = cli_connect(&socket, err);
+	if (r == 0)
+		r = cli_call_paged(socket, "show", request, grants_of, &reply, err);
+	if (r == 0)
+		r = cli_reply_object(reply, "bench", &bench, err);
+	if (r < 0)
+		return r;
+	if (cli->format == FORMAT_JSON) {
+		cli_print_json(stdout, bench);
+		return 0;
+	}
+	print_bench(bench);
+	grants = bm_json_get(bench, "grants", json_type_array);
+	printf("%-9s  %s\n", "grants", grants && json_object_array_length(grants) ? "" : "none");
+	for (size_t i = 0; grants && i < json_object_array_length(grants); i++)
+		print_grant(json_object_array_get_idx(grants, i));
+	return 0;
+}

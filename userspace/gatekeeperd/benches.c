@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* create, attach, detach, destroy. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "bench/box.h"
+#include "bench/container.h"
+#include "gatekeeperd/lifecycle.h"
+
+static int check_name(struct daemon *d, const char *name, struct bm_error *err)
+{
+	char shown[64];
+
+	if (!bm_bench_name_valid(name))
+		return bm_fail(err, EINVAL, "bench-name",
+			       "use 1 to 32 of a-z, 0-9 and '-', a letter first",
+			       "\"%s\" is no name for a Bench", bm_escape(name, shown, sizeof(shown)));
+	if (model_find(&d->model, name))
+		return bm_fail(err, EEXIST, "bench-name", "take another name",
+			       "there is a Bench %s already", name);
+	return 0;
+}
+
+static int limits_of(struct json_object *request, struct bm_box *box, struct bm_error *err)
+{
+	static const char *const known[] = { "memory", "pids", NULL };
+	struct json_object *limits = bm_json_get(request, "limits", json_type_object);
+	int64_t memory = 0, pids = 0;
+	int r;
+
+	if (!limits)
+		return 0;
+	r = bm_json_only(limits, known, "limits", err);
+	if (r < 0)
+		return r;
+	bm_json_int(limits, "memory", &memory);
+	bm_json_int(limits, "pids", &pids);
+	if (memory < 0 || (memory && memory < 1 << 20) || pids < 0)
+		return bm_fail(err, EINVAL, "limits", "memory at least 1M, pids at least 1",
+			       "the limits make no sense");
+	box->memory = (uint64_t)memory;
+	box->pids = (uint64_t)pids;
+	return 0;
+}
+
+/* The name is in the model from the first step on: a crash in between leaves something to end. */
+static int create(struct daemon *d, struct bench *bench, struct bm_box *box, struct bm_error *err)
+{
+	struct json_object *fields = json_object_new_object();
+	char cgroup[BM_CGROUP_PATH];
+	int r;
+
+	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
+	bm_json_add_int(fields, "slot", bench->slot);
+	bm_json_add_string(fields, "created", bench->created);
+	r = bench_record(d, bench, "create", fields, err);
+	if (r == 0)
+		r = bm_box_create(box, &bench->pid, err);
+	if (r < 0)
+		return r;
+	bench->pid_start = pid_start_time(bench->pid);
+	snprintf(cgroup, sizeof(cgroup), "/" BM_SLICE "/%s", bench->name);
+	r = bench_bring_up(d, bench, cgroup, BM_CRUN_ROOT, bench->name, err);
+	return r < 0 ? r : bm_box_start(bench->name, err);
+}
+
+static void end_half_made(struct daemon *d, struct bench *bench)
+{
+	struct json_object *fields = json_object_new_object();
+	struct bm_error err = {};
+
+	bm_json_add_string(fields, "reason", "half-made");
+	if (bench_end(d, bench, bench->origin == ORIGIN_CREATED ? "destroy" : "detach", fields, &err) < 0)
+		daemon_log_error("clean up a half-made Bench", &err);
+}
+
+static struct json_object *bench_reply(struct daemon *d, const struct bench *bench)
+{
+	struct json_object *reply = json_object_new_object();
+	size_t next;
+
+	bm_json_add(reply, "bench", bench_to_json(d, bench, 0, true, &next));
+	return reply;
+}
+
+int request_create(struct daemon *d, struct connection *c, struct bm_message *message,
+		   struct json_object **ret_reply, struct bm_error *err)
+{
+	const char *given = bm_json_string(message->json, "bench");
+	struct bm_box box = { .rootfs = message->fds[0], .peer = c->pid };
+	char name[BM_BENCH_NAME_LEN];
+	struct bench *bench;
+	int r;
+
+	if (message->fd_count != 1)
+		return bm_fail(err, EINVAL, "protocol", NULL, "create: no root file system was passed");
+	if (given)
+		snprintf(name, sizeof(name), "%.*s", BM_BENCH_NAME_LEN - 1, given);
+	else
+		model_free_name(&d->model, name);
+	r = check_name(d, given ?: name, err);
+	if (r == 0)
+		r = limits_of(message->json, &box, err);
+	if (r == 0 && model_free_slot(&d->model, &box.slot) < 0)
+		r = bm_fail(err, ENOSPC, "limits", "destroy Benches that are not needed",
+			    "all %u id ranges are in use", BM_ID_SLOTS);
+	if (r < 0)
+		return r;
+	bench = model_add(&d->model, name, d->model.last_bench + 1);
+	if (!bench)
+		return -ENOMEM;
+	bench->origin = ORIGIN_CREATED;
+	bench->slot = box.slot;
+	box.name = bench->name;
+	now_text(bench->created);
+	r = create(d, bench, &box, err);
+	if (r < 0) {
+		end_half_made(d, bench);
+		return r;
+	}
+	daemon_log(LOG_LEVEL_INFO, "Bench %s created", name);
+	*ret_reply = bench_reply(d, bench);
+	return 0;
+}
+
+struct chosen {
+	pid_t pid;
+	char cgroup[BM_CGROUP_PATH], shown[256];
+	const char *waiting; /* of the request */
+};
+
+static int first_pid(void *ctx, pid_t pid)
+{
+	*(pid_t *)ctx = pid;
+	return 1;
+}
+
+/* The init of a cgroup: of its tasks the one that is 1 in the innermost pid namespace, or any. */
+static int choose_cgroup(const char *path, struct chosen *ret, struct bm_error *err)
+{
+	autocgroup cgroup = BM_CGROUP_NONE;
+	int r = bm_cgroup_open(path, &cgroup, err);
+
+	if (r < 0)
+		return r;
+	r = bm_cgroup_each(&cgroup, first_pid, &ret->pid);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "cgroup %s", cgroup.path);
+	if (!ret->pid)
+		return bm_fail(err, ESRCH, "container", "start the container first",
+			       "cgroup %s holds no process", cgroup.path);
+	snprintf(ret->cgroup, sizeof(ret->cgroup), "%s", cgroup.path);
+	snprintf(ret->shown, sizeof(ret->shown), "cgroup %.200s", cgroup.path);
+	return 0;
+}
+
+static int choose(struct json_object *container, struct chosen *ret, struct bm_error *err)
+{
+	static const char *const known[] = { "id", "pid", "cgroup", NULL };
+	const char *id = bm_json_string(container, "id"), *cgroup = bm_json_string(container, "cgroup");
+	bool created = false;
+	int64_t pid = 0;
+	int r = bm_json_only(container, known, "container", err);
+
+	if (r < 0)
+		return r;
+	if (json_object_object_length(container) != 1)
+		return bm_fail(err, EINVAL, "protocol", NULL, "attach: not exactly one container");
+	if (cgroup)
+		return choose_cgroup(cgroup, ret, err);
+	if (id) {
+		r = bm_container_find(BM_CRUN_DEFAULT_ROOT, id, &ret->pid, &created, err);
+		if (r < 0)
+			return r;
+		ret->waiting = created ? id : NULL;
+		snprintf(ret->shown, sizeof(ret->shown), "%.255s", id);
+	} else {
+		if (bm_json_int(container, "pid", &pid) < 0 || pid <= 0 || pid > INT32_MAX)
+			return bm_fail(err, EINVAL, "protocol", NULL, "attach: no container is named");
+		ret->pid = (pid_t)pid;
+		snprintf(ret->shown, sizeof(ret->shown), "pid %d", ret->pid);
+	}
+	return bm_cgroup_of_pid(ret->pid, ret->cgroup, err);
+}
+
+int request_attach(struct daemon *d, struct connection *c, struct bm_message *message,
+		   struct json_object **ret_reply, struct bm_error *err)
+{
+	struct json_object *container = bm_json_get(message->json, "container", json_type_object);
+	const char *name = bm_json_string(message->json, "bench");
+	struct chosen chosen = {};
+	struct json_object *fields;
+	struct bench *bench;
+	int r;
+
+	(void)c;
+	if (!name || !container)
+		return bm_fail(err, EINVAL, "protocol", NULL, "attach: needs \"bench\" and \"container\"");
+	r = check_name(d, name, err);
+	if (r == 0)
+		r = choose(container, &chosen, err);
+	if (r < 0)
+		return r;
+	bench = model_add(&d->model, name, d->model.last_bench + 1);
+	if (!bench)
+		return -ENOMEM;
+	bench->origin = ORIGIN_ATTACHED;
+	bench->pid = chosen.pid;
+	bench->pid_start = pid_start_time(bench->pid);
+	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);
+	now_text(bench->created);
+	fields = json_object_new_object();
+	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
+	bm_json_add_string(fields, "container", bench->container);
+	bm_json_add_string(fields, "created", bench->created);
+	bm_json_add_int(fields, "pid", bench->pid);
+	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
+	bm_json_add_string(fields, "cgroup", chosen.cgroup);
+	r = bench_record(d, bench, "attach", fields, err);
+	if (r == 0)
+		r = bench_bring_up(d, bench, chosen.cgroup, BM_CRUN_DEFAULT_ROOT, chosen.waiting, err);
+	if (r < 0) {
+		end_half_made(d, bench);
+		return r;
+	}
+	daemon_log(LOG_LEVEL_INFO, "Bench %s attached to %s", bench->name, bench->container);
+	*ret_reply = bench_reply(d, bench);
+	return 0;
+}
+
+int request_detach(struct daemon *d, struct connection *c, struct bm_message *message,
+		   struct json_object **ret_reply, struct bm_error *err)
+{
+	struct json_object *reply, *revoked;
+	struct bench *bench;
+	int r = bench_of_request(d, message->json, &bench, err);
+
+	(void)c;
+	if (r < 0)
+		return r;
+	if (bench->origin != ORIGIN_ATTACHED)
+		return bm_fail(err, EINVAL, "detach", "`benchmon destroy` ends it",
+			       "Bench %s was made by benchmon and can't be let go", bench->name);
+	reply = json_object_new_object();
+	revoked = json_object_new_array();
+	bm_json_add_string(reply, "bench", bench->name);
+	bm_json_add(reply, "revoked", revoked);
+	for (const struct grant *g = bench->grants; g; g = g->next) {
+		char id[BM_GRANT_ID_LEN];
+
+		snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
+		json_object_array_add(revoked, json_object_new_string(id));
+	}
+	*ret_reply = reply;
+	return bench_end(d, bench, "detach", NULL, err);
+}
+
+int request_destroy(struct daemon *d, struct connection *c, struct bm_message *message,
+		    struct json_object **ret_reply, struct bm_error *err)
+{
+	struct json_object *reply, *outputs, *shown;
+	struct bench *bench;
+	int64_t denied = 0;
+	size_t next;
+	int r = bench_of_request(d, message->json, &bench, err);
+
+	(void)c;
+	if (r < 0)
+		return r;
+	if (bench->origin != ORIGIN_CREATED)
+		return bm_fail(err, EINVAL, "destroy", "detach it, and remove it with what made it",
+			       "Bench %s is a container that benchmon did not make", bench->name);
+	shown = bench_to_json(d, bench, 0, false, &next);
+	bm_json_int(shown, "denied", &denied);
+	json_object_put(shown);
+	reply = json_object_new_object();
+	outputs = json_object_new_array();
+	bm_json_add_string(reply, "bench", bench->name);
+	bm_json_add_int(reply, "denied", denied);
+	bm_json_add(reply, "outputs", outputs);
+	for (const struct grant *g = bench->grants; g; g = g->next)
+		if (g->kind == GRANT_FILE && g->writable)
+			json_object_array_add(outputs, json_object_new_string(g->source));
+	*ret_reply = reply;
+	return bench_end(d, bench, "destroy", NULL, err);
+}

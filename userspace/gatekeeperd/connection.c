@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Connections: who asks, what may be asked, and how it is answered. */
+#include "gatekeeperd/daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+
+#define MAX_CONNECTIONS 256
+
+static const struct {
+	const char *op;
+	request_fn fn;
+	size_t fds;
+	bool anyone; /* else operators alone */
+	const char *keys[10];
+} requests[] = {
+	{ "version", request_version, 0, true, { NULL } },
+	{ "create", request_create, 1, false, { "bench", "limits", NULL } },
+	{ "attach", request_attach, 0, false, { "bench", "container", NULL } },
+	{ "detach", request_detach, 0, false, { "bench", NULL } },
+	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
+	{ "grant", request_grant, 1, false,
+	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private", NULL } },
+	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
+	{ "revoke", request_revoke, 0, false, { "grant", "bench", "all", NULL } },
+	{ "ls", request_ls, 0, false, { "offset", NULL } },
+	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
+	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
+	{ "exec", request_exec, 3, false, { "bench", "argv", "env", "cwd", "tty", NULL } },
+};
+
+void pending_drop(struct connection *c)
+{
+	bm_close(c->pending.fd);
+	c->pending = (struct pending){ .fd = -1 };
+}
+
+/* Called from inside handlers too: freed by the loop, when nothing uses it any more. */
+void connection_close(struct daemon *d, struct connection *c)
+{
+	if (c->dead)
+		return;
+	c->dead = true;
+	daemon_unwatch(d, &c->watch);
+	bm_close(c->watch.fd);
+	c->watch.fd = -1;
+	pending_drop(c);
+	if (c->streaming)
+		bm_reader_detach(&c->reader);
+	if (c->execution)
+		execution_abandon(c->execution);
+	c->execution = NULL;
+}
+
+void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply)
+{
+	int r;
+
+	if (c->dead) {
+		json_object_put(reply);
+		return;
+	}
+	r = bm_send(c->watch.fd, reply, NULL, 0);
+	if (r < 0) {
+		if (r != -EPIPE && r != -ECONNRESET)
+			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid, strerror(-r));
+		connection_close(d, c);
+	}
+	json_object_put(reply);
+}
+
+static void reply_error(struct daemon *d, struct connection *c, const struct bm_error *err)
+{
+	struct json_object *reply = json_object_new_object();
+
+	bm_json_add_bool(reply, "ok", false);
+	bm_json_add(reply, "error", bm_error_to_json(err));
+	connection_reply(d, c, reply);
+}
+
+/* A task of a Bench may not even ask: requests from inside have a socket of their own. */
+static int refuse_bench_peer(struct daemon *d, struct connection *c, struct bm_error *err)
+{
+	char path[BM_CGROUP_PATH];
+
+	if (bm_cgroup_of_pid(c->pid, path, NULL) < 0)
+		return 0; /* in the root cgroup: in no Bench */
+	for (struct bench *b = d->model.benches; b; b = b->next) {
+		size_t len = strlen(b->cgroup.path);
+
+		if (len && !strncmp(path, b->cgroup.path, len) && (!path[len] || path[len] == '/'))
+			return bm_fail(err, EPERM, "not-from-inside", NULL,
+				       "process %d runs in Bench %s", c->pid, b->name);
+	}
+	return 0;
+}
+
+static int check_keys(size_t i, struct json_object *request, struct bm_error *err)
+{
+	const char *known[sizeof(requests[0].keys) / sizeof(requests[0].keys[0]) + 3] = { "v", "op" };
+
+	for (size_t k = 0; requests[i].keys[k]; k++)
+		known[2 + k] = requests[i].keys[k];
+	return bm_json_only(request, known, requests[i].op, err);
+}
+
+static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
+		    struct json_object **ret_reply, struct bm_error *err)
+{
+	const char *op = bm_json_string(message->json, "op");
+	char shown[64];
+	int64_t version;
+	size_t i = 0;
+	int r;
+
+	if (bm_json_int(message->json, "v", &version) < 0 || version != BM_PROTOCOL_VERSION)
+		return bm_fail(err, EPROTO, "protocol", "use benchmon and gatekeeperd of one version",
+			       "the request is not of protocol version %d", BM_PROTOCOL_VERSION);
+	if (!op)
+		return bm_fail(err, EPROTO, "protocol", NULL, "the request has no \"op\"");
+	while (i < sizeof(requests) / sizeof(requests[0]) && strcmp(requests[i].op, op))
+		i++;
+	if (i == sizeof(requests) / sizeof(requests[0]))
+		return bm_fail(err, ENOSYS, "protocol", NULL, "unknown request \"%s\"",
+			       bm_escape(op, shown, sizeof(shown)));
+	if (c->streaming || c->execution)
+		return bm_fail(err, EBUSY, "protocol", "open another connection",
+			       "this connection is taken by an earlier request");
+	if (!requests[i].anyone && c->uid != 0)
+		return bm_fail(err, EPERM, "operator", "run it as root",
+			       "%s: uid %u is no operator", op, c->uid);
+	r = refuse_bench_peer(d, c, err);
+	if (r == 0)
+		r = check_keys(i, message->json, err);
+	if (r < 0)
+		return r;
+	if (message->fd_count > requests[i].fds)
+		return bm_fail(err, E2BIG, "message-fds", NULL, "%s: %zu file descriptors, not %zu", op,
+			       message->fd_count, requests[i].fds);
+	return requests[i].fn(d, c, message, ret_reply, err);
+}
+
+static void on_connection(struct daemon *d, struct watch *w, uint32_t events)
+{
+	struct connection *c = (struct connection *)w;
+	struct json_object *reply = NULL;
+	automessage message = {};
+	struct bm_error err = {};
+	int r;
+
+	if (events & EPOLLOUT && c->streaming)
+		stream_continue(d, c);
+	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || c->dead)
+		return;
+	r = bm_receive(w->fd, &message, &err);
+	if (r == -EAGAIN)
+		return;
+	if (r < 0 && !err.code) {
+		connection_close(d, c);
+		return;
+	}
+	if (r == 0)
+		r = dispatch(d, c, &message, &reply, &err);
+	if (r < 0) {
+		json_object_put(reply);
+		bm_fail_errno(&err, -r, "request");
+		reply_error(d, c, &err);
+	} else if (reply) {
+		bm_json_add_bool(reply, "ok", true);
+		connection_reply(d, c, reply);
+	}
+	if (c->streaming && !c->dead)
+		stream_continue(d, c);
+}
+
+void on_listener(struct daemon *d, struct watch *w, uint32_t events)
+{
+	autoclose fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int size = 4 * BM_MESSAGE_MAX;
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	struct connection *c;
+	size_t count = 0;
+
+	(void)events;
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return;
+	for (c = d->connections; c; c = c->next)
+		count++;
+	c = count < MAX_CONNECTIONS ? calloc(1, sizeof(*c)) : NULL;
+	if (!c) {
+		daemon_log(LOG_LEVEL_WARNING, "connection of process %d refused: %zu are open", peer.pid,
+			   count);
+		return;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	c->pid = peer.pid;
+	c->uid = peer.uid;
+	c->pending.fd = -1;
+	c->watch = (struct watch){ .fd = fd, .ready = on_connection };
+	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {
+		free(c);
+		return;
+	}
+	TAKE_FD(fd);
+	c->next = d->connections;
+	d->connections = c;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The daemon's own structures: one process, one thread, one event loop. */
+#ifndef BENCHMON_DAEMON_H
+#define BENCHMON_DAEMON_H
+
+#include <sys/types.h>
+
+#include "audit/ledger.h"
+#include "audit/store.h"
+#include "base/error.h"
+#include "gatekeeperd/model.h"
+#include "kernel/kernel.h"
+#include "policy/source.h"
+#include "protocol/protocol.h"
+
+struct daemon;
+
+/* What epoll hands back: who it is for. */
+struct watch {
+	int fd;
+	void (*ready)(struct daemon *d, struct watch *w, uint32_t events);
+};
+
+/* A grant that has been shown and awaits its confirmation. */
+struct pending {
+	uint64_t token; /* 0: none */
+	char bench[BM_BENCH_NAME_LEN];
+	uint32_t bench_id;
+	enum grant_kind kind;
+	int fd;         /* file: the very object that was shown */
+	struct bm_source source;
+	char typed[PATH_MAX], dest[DEST_LEN];
+	bool writable, idmap;
+	struct bm_destination destination;
+};
+
+struct connection {
+	struct watch watch; /* first: a watch is cast to its connection */
+	struct connection *next;
+	pid_t pid;
+	uid_t uid;
+	struct pending pending;
+	/* events */
+	bool streaming, follow;
+	struct bm_reader reader;
+	/* exec */
+	struct execution *execution;
+	bool dead; /* to be freed when the loop comes round */
+};
+
+/* A process that `exec` started in a Bench, for as long as its client listens. */
+struct execution {
+	struct watch watch; /* its pidfd */
+	struct connection *connection; /* NULL once its client has hung up */
+	pid_t pid;
+};
+
+struct daemon {
+	struct model model;
+	struct bm_kernel *kernel;
+	struct bm_ledger *ledger;
+	struct bm_store *store;
+	int state_dir, log_dir;
+	int epoll;
+	struct watch listener, signals, ring;
+	struct connection *connections;
+	uint64_t next_token;
+	int64_t realtime_offset_ns;
+	bool stop;
+};
+
+/* log.c: to stderr, with the systemd level prefix where stderr is no terminal. */
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
+__attribute__((format(printf, 2, 3))) void daemon_log(enum log_level level, const char *fmt, ...);
+void daemon_log_error(const char *what, const struct bm_error *err);
+
+int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
+void daemon_unwatch(struct daemon *d, struct watch *w);
+
+/* ledger lines: fields is taken over. */
+int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
+		  struct bm_error *err);
+
+/* restore.c: the model from the ledger, then what the kernel has beyond it removed. */
+int daemon_restore(struct daemon *d, struct bm_error *err);
+
+bool bench_alive(const struct bench *bench); /* lifecycle.c */
+void now_text(char ret[40]);
+
+/* revoke.c */
+int grant_revoke(struct daemon *d, struct bench *bench, struct grant *grant, struct bm_error *err);
+
+/* streams.c */
+void streams_wake(struct daemon *d);
+void stream_continue(struct daemon *d, struct connection *c);
+void on_ring(struct daemon *d, struct watch *w, uint32_t events);
+void on_record(void *ctx, const void *record, size_t size);
+
+/* connection.c */
+void on_listener(struct daemon *d, struct watch *w, uint32_t events);
+void connection_close(struct daemon *d, struct connection *c);
+void pending_drop(struct connection *c);
+/* Takes over reply; closes a connection that doesn't take it. */
+void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
+
+/*
+ * A request. On success *ret_reply (an object) gets what belongs beside "ok", or stays NULL when
+ * the answer has been given already. message's fds are taken with TAKE_FD.
+ */
+typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_message *message,
+			  struct json_object **ret_reply, struct bm_error *err);
+
+int request_version(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		    struct bm_error *);
+int request_create(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_attach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_detach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_destroy(struct daemon *, struct connection *, struct bm_message *,
+		    struct json_object **, struct bm_error *);
+int request_grant(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		  struct bm_error *);
+int request_confirm(struct daemon *, struct connection *, struct bm_message *,
+		    struct json_object **, struct bm_error *);
+int request_revoke(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_ls(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+	       struct bm_error *);
+int request_show(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		 struct bm_error *);
+int request_events(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_exec(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		 struct bm_error *);
+
+/* execute.c: nobody listens any more; it is killed and reaped. */
+void execution_abandon(struct execution *x);
+
+/* request.c */
+int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,
+		     struct bm_error *err);
+/* Grants from offset on until the message is full; *ret_next 0 at the end. */
+struct json_object *bench_to_json(struct daemon *d, const struct bench *bench, size_t offset,
+				  bool with_grants, size_t *ret_next);
+
+#endif

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * grant and confirm: shown first, made only as it was shown. Order of a grant: ledger, then what
+ * has no authority of its own (mount, link, nft), then the kernel's table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "bench/relocate.h"
+#include "bench/userns.h"
+#include "gatekeeperd/lifecycle.h"
+#include "network/link.h"
+#include "network/nft.h"
+
+static int usable(const struct bench *bench, struct bm_error *err)
+{
+	if (bench->state == BENCH_READY && bench_alive(bench))
+		return 0;
+	return bm_fail(err, ESRCH, NULL,
+		       bench->origin == ORIGIN_CREATED ? "`benchmon destroy` it" : "`benchmon detach` it",
+		       "Bench %s %s", bench->name,
+		       bench->state == BENCH_BROKEN ? "is broken and was frozen" : "has ended");
+}
+
+/* Inside another grant's destination a mount point would be made on the host's own disk. */
+static int check_dest(const struct bench *bench, const char *dest, struct bm_error *err)
+{
+	int r = bm_dest_check(dest, err);
+
+	if (r < 0)
+		return r;
+	for (const struct grant *g = bench->grants; g; g = g->next) {
+		size_t len = strlen(g->dest);
+
+		if (g->kind != GRANT_FILE || strncmp(dest, g->dest, len))
+			continue;
+		if (!dest[len])
+			return bm_fail(err, EEXIST, "destination", "give another one, or revoke that",
+				       "%s is where %s/%u is", dest, bench->name, g->number);
+		if (dest[len] == '/')
+			return bm_fail(err, EEXIST, "destination", "give one outside of it",
+				       "%s would lie inside %s/%u", dest, bench->name, g->number);
+	}
+	return 0;
+}
+
+static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm_error *err)
+{
+	struct bm_grant there;
+	struct grant *grant;
+	uint64_t object;
+
+	if (bm_object_get(d->kernel, fd, &object) < 0 ||
+	    bm_grant_get(d->kernel, bench->id, object, &there) < 0)
+		return 0;
+	grant = bench_grant_of_object(bench, object);
+	if (!grant)
+		return bm_fail(err, EEXIST, "one-grant", NULL, "it is Bench %s's own already",
+			       bench->name);
+	return bm_fail(err, EEXIST, "one-grant", "revoke that first", "%s/%u grants this object already",
+		       bench->name, grant->number);
+}
+
+static int prepare_file(struct daemon *d, struct connection *c, struct bench *bench,
+			struct bm_message *message, struct pending *p, struct bm_error *err)
+{
+	const char *rights = bm_json_string(message->json, "rights");
+	const char *dest = bm_json_string(message->json, "dest");
+	const char *typed = bm_json_string(message->json, "source");
+	int r;
+
+	if (message->fd_count != 1)
+		return bm_fail(err, EINVAL, "protocol", NULL, "grant: the object was not passed");
+	if (!typed || strlen(typed) >= sizeof(p->typed))
+		return bm_fail(err, EINVAL, "protocol", NULL, "grant: \"source\" is missing or too long");
+	if (!rights || (strcmp(rights, "ro") && strcmp(rights, "rw")))
+		return bm_fail(err, EINVAL, "rights", "give ro or rw", "grant: rights are ro or rw");
+	snprintf(p->typed, sizeof(p->typed), "%s", typed);
+	p->writable = !strcmp(rights, "rw");
+	p->idmap = bm_json_bool(message->json, "idmap");
+	r = bm_source_look(message->fds[0], p->writable, c->uid, &p->source, err);
+	if (r < 0)
+		return r;
+	if (dest) {
+		if (strlen(dest) >= sizeof(p->dest))
+			return bm_fail(err, ENAMETOOLONG, "destination", NULL,
+				       "the destination is longer than %zu bytes", sizeof(p->dest) - 1);
+		snprintf(p->dest, sizeof(p->dest), "%s", dest);
+	} else {
+		snprintf(p->dest, sizeof(p->dest), "/%s/%.200s", p->writable ? "out" : "in",
+			 strrchr(p->source.path, '/') + 1);
+	}
+	r = check_dest(bench, p->dest, err);
+	if (r == 0)
+		r = check_object(d, bench, message->fds[0], err);
+	if (r == 0)
+		p->fd = TAKE_FD(message->fds[0]);
+	return r;
+}
+
+static int prepare_net(const struct bench *bench, struct bm_message *message, struct pending *p,
+		       struct bm_error *err)
+{
+	const char *text = bm_json_string(message->json, "destination");
+	int r;
+
+	if (!text)
+		return bm_fail(err, EINVAL, "protocol", NULL, "grant: \"destination\" is missing");
+	r = bm_destination_parse(text, &p->destination, err);
+	if (r == 0)
+		r = bm_destination_check(&p->destination, bm_json_bool(message->json, "private"), err);
+	for (const struct grant *g = bench->grants; r == 0 && g; g = g->next)
+		if (g->kind == GRANT_NET &&
+		    !memcmp(g->destination.address, p->destination.address, 16) &&
+		    g->destination.port == p->destination.port &&
+		    g->destination.protocol == p->destination.protocol)
+			return bm_fail(err, EEXIST, "one-grant", NULL,
+				       "%s/%u grants this destination already", bench->name, g->number);
+	return r;
+}
+
+static void add_owner(struct json_object *json, const struct bm_source *s)
+{
+	const struct passwd *pw = getpwuid(s->uid);
+	const struct group *gr = getgrgid(s->gid);
+	char uid[16], gid[16], owner[128];
+
+	snprintf(uid, sizeof(uid), "%u", s->uid);
+	snprintf(gid, sizeof(gid), "%u", s->gid);
+	snprintf(owner, sizeof(owner), "%.60s:%.60s", pw ? pw->pw_name : uid, gr ? gr->gr_name : gid);
+	bm_json_add_string(json, "owner", owner);
+	bm_json_add_int(json, "uid", s->uid);
+	bm_json_add_int(json, "gid", s->gid);
+}
+
+static struct json_object *describe(const struct pending *p)
+{
+	struct json_object *json = json_object_new_object();
+	const struct bm_source *s = &p->source;
+	char text[BM_DESTINATION_LEN];
+
+	bm_json_add_int(json, "token", (int64_t)p->token);
+	bm_json_add_string(json, "bench", p->bench);
+	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
+	if (p->kind == GRANT_NET) {
+		bm_json_add_string(json, "destination", bm_destination_format(&p->destination, text));
+		bm_json_add_bool(json, "private",
+				 bm_destination_check(&p->destination, false, NULL) < 0);
+		return json;
+	}
+	bm_json_add_string(json, "path", s->path);
+	bm_json_add_string(json, "type", s->directory ? "directory" : "file");
+	add_owner(json, s);
+	snprintf(text, sizeof(text), "%04o", s->mode);
+	bm_json_add_string(json, "mode", text);
+	bm_json_add_int(json, "size", (int64_t)s->size);
+	snprintf(text, sizeof(text), "%u:%u", major(s->device), minor(s->device));
+	bm_json_add_string(json, "device", text);
+	bm_json_add_int(json, "inode", (int64_t)s->inode);
+	bm_json_add_string(json, "fstype", s->fstype);
+	bm_json_add_string(json, "dest", p->dest);
+	bm_json_add_string(json, "rights", p->writable ? "rw" : "ro");
+	bm_json_add_bool(json, "idmap", p->idmap);
+	return json;
+}
+
+int request_grant(struct daemon *d, struct connection *c, struct bm_message *message,
+		  struct json_object **ret_reply, struct bm_error *err)
+{
+	struct pending *p = &c->pending;
+	struct bench *bench;
+	int r;
+
+	pending_drop(c);
+	r = bench_of_request(d, message->json, &bench, err);
+	if (r == 0)
+		r = usable(bench, err);
+	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
+		r = bm_fail(err, EINVAL, "protocol", "give file or net", "grant: unknown kind");
+	if (r == 0)
+		r = p->kind == GRANT_FILE ? prepare_file(d, c, bench, message, p, err)
+					  : prepare_net(bench, message, p, err);
+	if (r < 0) {
+		pending_drop(c);
+		return r;
+	}
+	p->token = ++d->next_token;
+	p->bench_id = bench->id;
+	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
+	*ret_reply = json_object_new_object();
+	bm_json_add(*ret_reply, "confirm", describe(p));
+	return 0;
+}
+
+/*
+ * Ids in the object's file system -> ids of the Bench. Its owner's files become the Bench root's;
+ * of a caller who is not root only what is the caller's own.
+ */
+static int map_ids(const struct bm_target *target, const struct bm_source *s, uid_t caller,
+		   int *ret_map, struct bm_error *err)
+{
+	struct bm_id_map uids = { caller ?: s->uid, target->uid, 1 };
+	struct bm_id_map gids = { s->gid, target->gid, 1 };
+
+	return bm_userns_make(uids, gids, ret_map, err);
+}
+
+static int clone_object(struct connection *c, const struct bm_target *target, int *ret_tree,
+			struct bm_error *err)
+{
+	struct pending *p = &c->pending;
+	autoclose tree = -1, map = -1;
+	int r = bm_mount_clone(p->fd, c->pid, &tree, err);
+
+	if (r == 0 && target->uid && p->idmap)
+		r = map_ids(target, &p->source, c->uid, &map, err);
+	if (r == 0)
+		r = bm_mount_restrict(tree, p->writable, map, err);
+	if (r == 0)
+		*ret_tree = TAKE_FD(tree);
+	return r;
+}
+
+static int grant_file(struct daemon *d, struct connection *c, struct bench *bench, struct grant *g,
+		      struct bm_error *err)
+{
+	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0), .grant = g->number };
+	struct pending *p = &c->pending;
+	autotarget target = BM_TARGET_NONE;
+	struct bm_source now;
+	autoclose tree = -1;
+	int r = bm_source_look(p->fd, p->writable, c->uid, &now, err);
+
+	/* The fd pins the inode; what may have changed is what was shown of it. */
+	if (r == 0 && (strcmp(now.path, p->source.path) || now.uid != p->source.uid ||
+		       now.mode != p->source.mode))
+		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
+			    "the object has changed since it was shown");
+	if (r == 0)
+		r = check_object(d, bench, p->fd, err);
+	if (r == 0)
+		r = check_dest(bench, p->dest, err);
+	if (r == 0)
+		r = bm_target_open(bench->pid, &target, err);
+	if (r == 0)
+		r = clone_object(c, &target, &tree, err);
+	if (r == 0)
+		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
+	if (r == 0)
+		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	if (r < 0)
+		return r;
+	r = bm_mount_place(&target, tree, g->directory, g->dest, err);
+	if (r < 0)
+		return r;
+	r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
+	if (r < 0)
+		bm_mount_take(&target, g->dest, g->device, g->inode, NULL);
+	return r;
+}
+
+static int add_destination(struct daemon *d, struct bench *bench, const struct grant *g, int netns,
+			   struct bm_error *err)
+{
+	struct bm_dest_key key = grant_dest_key(bench, g);
+	struct bm_dest dest = { .grant = g->number };
+	bool foreign, linked = bench->linked;
+	int r = bm_link_foreign(netns, bench->id, &foreign, err);
+
+	if (r == 0 && !foreign) {
+		r = bm_link_setup(netns, bench->id, &g->destination, err);
+		bench->linked |= r == 0;
+	}
+	if (r == 0)
+		r = bm_nft_add(netns, &g->destination, err);
+	if (r == 0)
+		r = bm_dest_put(d->kernel, &key, &dest, err);
+	if (r < 0) {
+		bm_nft_remove(netns, &g->destination, NULL);
+		if (bench->linked && !linked && bm_link_destroy(bench->id, NULL) == 0)
+			bench->linked = false;
+	}
+	return r;
+}
+
+static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
+{
+	autoclose netns = -1;
+	int r = bench_netns(bench, &netns, err);
+
+	if (r == 0)
+		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	return r < 0 ? r : add_destination(d, bench, g, netns, err);
+}
+
+static struct grant *grant_of_pending(const struct bench *bench, const struct connection *c,
+				      const char *how)
+{
+	const struct pending *p = &c->pending;
+	struct grant *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->number = bench->last_grant + 1;
+	g->kind = p->kind;
+	g->confirmed_uid = c->uid;
+	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "%s", how);
+	now_text(g->created);
+	g->destination = p->destination;
+	snprintf(g->source, sizeof(g->source), "%s", p->source.path);
+	snprintf(g->dest, sizeof(g->dest), "%s", p->dest);
+	g->writable = p->writable;
+	g->directory = p->source.directory;
+	g->idmap = p->idmap;
+	g->device = p->source.device;
+	g->inode = p->source.inode;
+	return g;
+}
+
+/* The number is used up, and the ledger has the grant: it gets its end too. */
+static void record_failed(struct daemon *d, struct bench *bench, uint32_t number)
+{
+	struct json_object *fields = json_object_new_object();
+
+	bm_json_add_int(fields, "grant", number);
+	bm_json_add_string(fields, "reason", "failed");
+	bench_record(d, bench, "revoke", fields, NULL);
+}
+
+int request_confirm(struct daemon *d, struct connection *c, struct bm_message *message,
+		    struct json_object **ret_reply, struct bm_error *err)
+{
+	const char *how = bm_json_string(message->json, "how");
+	autofree struct grant *g = NULL;
+	struct bench *bench;
+	int64_t token = 0;
+	int r;
+
+	if (bm_json_int(message->json, "token", &token) < 0 || !token ||
+	    (uint64_t)token != c->pending.token)
+		return bm_fail(err, ENOENT, "confirmation", "grant it again",
+			       "nothing on this connection awaits that confirmation");
+	if (!how || (strcmp(how, "tty") && strcmp(how, "yes")))
+		return bm_fail(err, EINVAL, "protocol", NULL, "confirm: \"how\" is tty or yes");
+	bench = model_find_id(&d->model, c->pending.bench_id);
+	if (!bench)
+		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",
+			       c->pending.bench);
+	r = usable(bench, err);
+	if (r < 0)
+		return r;
+	g = grant_of_pending(bench, c, how);
+	if (!g)
+		return -ENOMEM;
+	bench->last_grant = g->number;
+	r = g->kind == GRANT_FILE ? grant_file(d, c, bench, g, err) : grant_net(d, bench, g, err);
+	pending_drop(c);
+	if (r < 0) {
+		record_failed(d, bench, g->number);
+		return r;
+	}
+	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);
+	*ret_reply = json_object_new_object();
+	bm_json_add(*ret_reply, "grant", grant_to_json(bench, g));
+	bench_add_grant(bench, TAKE_PTR(g));
+	return 0;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gatekeeperd/model.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "bench/box.h"
+
+static const char *const kinds[] = { [GRANT_FILE] = "file", [GRANT_NET] = "net" };
+static const char *const origins[] = { [ORIGIN_CREATED] = "created", [ORIGIN_ATTACHED] = "attached" };
+static const char *const states[] = { [BENCH_MAKING] = "making",
+				      [BENCH_READY] = "ready",
+				      [BENCH_BROKEN] = "broken" };
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == GRANT_KIND_MAX, "a name for each kind");
+_Static_assert(sizeof(origins) / sizeof(origins[0]) == ORIGIN_MAX, "a name for each origin");
+_Static_assert(sizeof(states) / sizeof(states[0]) == BENCH_STATE_MAX, "a name for each state");
+
+const char *grant_kind_name(enum grant_kind kind)
+{
+	return kinds[kind];
+}
+
+const char *bench_origin_name(enum bench_origin origin)
+{
+	return origins[origin];
+}
+
+const char *bench_state_name(enum bench_state state)
+{
+	return states[state];
+}
+
+static int parse(const char *const *names, int max, const char *name)
+{
+	for (int i = 0; name && i < max; i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return -EBADMSG;
+}
+
+int grant_kind_parse(const char *name, enum grant_kind *ret)
+{
+	int r = parse(kinds, GRANT_KIND_MAX, name);
+
+	if (r >= 0)
+		*ret = (enum grant_kind)r;
+	return r < 0 ? r : 0;
+}
+
+int bench_origin_parse(const char *name, enum bench_origin *ret)
+{
+	int r = parse(origins, ORIGIN_MAX, name);
+
+	if (r >= 0)
+		*ret = (enum bench_origin)r;
+	return r < 0 ? r : 0;
+}
+
+struct bench *model_find(struct model *model, const char *name)
+{
+	struct bench *b = model->benches;
+
+	while (b && strcmp(b->name, name))
+		b = b->next;
+	return b;
+}
+
+struct bench *model_find_id(struct model *model, uint32_t id)
+{
+	struct bench *b = model->benches;
+
+	while (b && b->id != id)
+		b = b->next;
+	return b;
+}
+
+struct bench *model_add(struct model *model, const char *name, uint32_t id)
+{
+	struct bench *bench = calloc(1, sizeof(*bench)), **end = &model->benches;
+
+	if (!bench)
+		return NULL;
+	snprintf(bench->name, sizeof(bench->name), "%s", name);
+	bench->id = id;
+	bench->cgroup = BM_CGROUP_NONE;
+	if (id > model->last_bench)
+		model->last_bench = id;
+	while (*end)
+		end = &(*end)->next;
+	*end = bench;
+	return bench;
+}
+
+void model_remove(struct model *model, struct bench *bench)
+{
+	struct bench **at = &model->benches;
+
+	while (*at != bench)
+		at = &(*at)->next;
+	*at = bench->next;
+	while (bench->grants)
+		bench_remove_grant(bench, bench->grants);
+	bm_cgroup_close(&bench->cgroup);
+	free(bench);
+}
+
+int model_free_slot(const struct model *model, uint32_t *ret_slot)
+{
+	for (uint32_t slot = 0; slot < BM_ID_SLOTS; slot++) {
+		const struct bench *b = model->benches;
+
+		while (b && (b->origin != ORIGIN_CREATED || b->slot != slot))
+			b = b->next;
+		if (!b) {
+			*ret_slot = slot;
+			return 0;
+		}
+	}
+	return -ENOSPC;
+}
+
+void model_free_name(struct model *model, char ret_name[BM_BENCH_NAME_LEN])
+{
+	uint32_t n = 1;
+
+	do {
+		snprintf(ret_name, BM_BENCH_NAME_LEN, "b%u", n++);
+	} while (model_find(model, ret_name));
+}
+
+struct grant *bench_grant(struct bench *bench, uint32_t number)
+{
+	struct grant *g = bench->grants;
+
+	while (g && g->number != number)
+		g = g->next;
+	return g;
+}
+
+struct grant *bench_grant_of_object(struct bench *bench, uint64_t object)
+{
+	struct grant *g = bench->grants;
+
+	while (g && (g->kind != GRANT_FILE || g->object != object))
+		g = g->next;
+	return g;
+}
+
+void bench_add_grant(struct bench *bench, struct grant *grant)
+{
+	struct grant **end = &bench->grants;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = grant;
+	grant->next = NULL;
+	bench->grant_count++;
+	if (grant->number > bench->last_grant)
+		bench->last_grant = grant->number;
+}
+
+void bench_remove_grant(struct bench *bench, struct grant *grant)
+{
+	struct grant **at = &bench->grants;
+
+	while (*at != grant)
+		at = &(*at)->next;
+	*at = grant->next;
+	bench->grant_count--;
+	free(grant);
+}
+
+struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant)
+{
+	struct bm_dest_key key = { .bench = bench->id,
+				   .port = htons(grant->destination.port),
+				   .protocol = grant->destination.protocol };
+
+	memcpy(key.address, grant->destination.address, sizeof(key.address));
+	return key;
+}
+
+struct json_object *grant_to_json(const struct bench *bench, const struct grant *g)
+{
+	struct json_object *json = json_object_new_object(), *by = json_object_new_object();
+	char id[BM_GRANT_ID_LEN], destination[BM_DESTINATION_LEN];
+
+	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
+	bm_json_add_string(json, "id", id);
+	bm_json_add_string(json, "kind", grant_kind_name(g->kind));
+	bm_json_add_string(json, "created", g->created);
+	bm_json_add_int(by, "uid", g->confirmed_uid);
+	bm_json_add_string(by, "how", g->confirmed_how);
+	bm_json_add(json, "confirmed", by);
+	if (g->kind == GRANT_NET) {
+		bm_json_add_string(json, "destination",
+				   bm_destination_format(&g->destination, destination));
+		return json;
+	}
+	bm_json_add_string(json, "source", g->source);
+	bm_json_add_string(json, "dest", g->dest);
+	bm_json_add_string(json, "rights", g->writable ? "rw" : "ro");
+	bm_json_add_bool(json, "directory", g->directory);
+	bm_json_add_bool(json, "idmap", g->idmap);
+	bm_json_add_int(json, "object", (int64_t)g->object);
+	bm_json_add_int(json, "device", (int64_t)g->device);
+	bm_json_add_int(json, "inode", (int64_t)g->inode);
+	return json;
+}
+
+static bool take_string(struct json_object *json, const char *key, char *to, size_t size)
+{
+	const char *value = bm_json_string(json, key);
+
+	return value && (size_t)snprintf(to, size, "%s", value) < size;
+}
+
+static bool file_from_json(struct json_object *json, struct grant *g)
+{
+	const char *rights = bm_json_string(json, "rights");
+	int64_t object, device, inode;
+
+	if (!take_string(json, "source", g->source, sizeof(g->source)) ||
+	    !take_string(json, "dest", g->dest, sizeof(g->dest)) || !rights ||
+	    bm_json_int(json, "object", &object) < 0 || bm_json_int(json, "device", &device) < 0 ||
+	    bm_json_int(json, "inode", &inode) < 0)
+		return false;
+	g->writable = !strcmp(rights, "rw");
+	g->directory = bm_json_bool(json, "directory");
+	g->idmap = bm_json_bool(json, "idmap");
+	g->object = (uint64_t)object;
+	g->device = (uint64_t)device;
+	g->inode = (uint64_t)inode;
+	return true;
+}
+
+int grant_from_json(struct json_object *json, struct grant **ret)
+{
+	struct json_object *by = bm_json_get(json, "confirmed", json_type_object);
+	autofree struct grant *g = calloc(1, sizeof(*g));
+	const char *id = bm_json_string(json, "id");
+	char bench[BM_BENCH_NAME_LEN];
+	int64_t uid;
+
+	if (!g)
+		return -ENOMEM;
+	if (!id || bm_grant_id_parse(id, bench, &g->number) < 0 || !by ||
+	    bm_json_int(by, "uid", &uid) < 0 ||
+	    !take_string(by, "how", g->confirmed_how, sizeof(g->confirmed_how)) ||
+	    !take_string(json, "created", g->created, sizeof(g->created)) ||
+	    grant_kind_parse(bm_json_string(json, "kind"), &g->kind) < 0)
+		return -EBADMSG;
+	g->confirmed_uid = (uint32_t)uid;
+	if (g->kind == GRANT_FILE) {
+		if (!file_from_json(json, g))
+			return -EBADMSG;
+	} else {
+		const char *destination = bm_json_string(json, "destination");
+
+		if (!destination || bm_destination_parse(destination, &g->destination, NULL) < 0)
+			return -EBADMSG;
+	}
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
+uint64_t pid_start_time(pid_t pid)
+{
+	autofree char *text = NULL;
+	char path[64], *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (bm_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return 0;
+	/* comm may hold anything, also ") ": the last one ends it. */
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	return p ? strtoull(p + 1, NULL, 10) : 0;
+}

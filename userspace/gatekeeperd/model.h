@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the daemon knows: Benches and their grants, as the ledger has them. */
+#ifndef BENCHMON_MODEL_H
+#define BENCHMON_MODEL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "bench/cgroup.h"
+#include "network/address.h"
+
+enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
+enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
+/* BROKEN: found at a restart with some of its enforcement missing; frozen. */
+enum bench_state { BENCH_MAKING, BENCH_READY, BENCH_BROKEN, BENCH_STATE_MAX };
+
+#define DEST_LEN 256
+
+struct grant {
+	struct grant *next;
+	uint32_t number;
+	enum grant_kind kind;
+	char created[40];
+	uint32_t confirmed_uid;
+	char confirmed_how[8];
+	/* file */
+	char source[PATH_MAX];
+	char dest[DEST_LEN];
+	bool writable, directory, idmap;
+	uint64_t object, device, inode;
+	/* net */
+	struct bm_destination destination;
+};
+
+struct bench {
+	struct bench *next;
+	char name[BM_BENCH_NAME_LEN];
+	uint32_t id;
+	uint32_t slot;           /* of the host id ranges, created ones */
+	enum bench_origin origin;
+	enum bench_state state;
+	char container[256];     /* as it was named at attach */
+	pid_t pid;               /* its init */
+	uint64_t pid_start;      /* start time of pid, against a reused number */
+	struct bm_cgroup_ref cgroup;
+	char created[40];
+	uint32_t last_grant;     /* the highest number ever used */
+	bool linked;             /* has a veth pair of ours */
+	struct grant *grants;
+	size_t grant_count;
+};
+
+struct model {
+	struct bench *benches;
+	uint32_t last_bench;     /* the highest id ever used */
+};
+
+const char *grant_kind_name(enum grant_kind kind);
+const char *bench_origin_name(enum bench_origin origin);
+const char *bench_state_name(enum bench_state state);
+int grant_kind_parse(const char *name, enum grant_kind *ret);
+int bench_origin_parse(const char *name, enum bench_origin *ret);
+
+struct bench *model_find(struct model *model, const char *name);
+struct bench *model_find_id(struct model *model, uint32_t id);
+/* A new Bench in the model, or NULL when out of memory. */
+struct bench *model_add(struct model *model, const char *name, uint32_t id);
+void model_remove(struct model *model, struct bench *bench);
+/* The lowest id range that no Bench uses; -ENOSPC. */
+int model_free_slot(const struct model *model, uint32_t *ret_slot);
+/* The first of b1, b2 ... that is free. */
+void model_free_name(struct model *model, char ret_name[BM_BENCH_NAME_LEN]);
+
+struct grant *bench_grant(struct bench *bench, uint32_t number);
+struct grant *bench_grant_of_object(struct bench *bench, uint64_t object);
+/* Takes over grant. */
+void bench_add_grant(struct bench *bench, struct grant *grant);
+void bench_remove_grant(struct bench *bench, struct grant *grant);
+
+/* The kernel's key of a net grant. */
+struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant);
+
+struct json_object *grant_to_json(const struct bench *bench, const struct grant *grant);
+/* The fields of a ledger line or reply; -EBADMSG. *ret is the caller's. */
+int grant_from_json(struct json_object *json, struct grant **ret);
+
+/* Field 22 of /proc/PID/stat; 0 when there is no such process. */
+uint64_t pid_start_time(pid_t pid);
+
+#endif

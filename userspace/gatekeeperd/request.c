@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The requests that only look. */
+#include "gatekeeperd/daemon.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/escape.h"
+
+/* Room left for what stands around a list in a reply. */
+#define REPLY_ROOM (BM_MESSAGE_MAX - 4096)
+
+int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,
+		     struct bm_error *err)
+{
+	const char *name = bm_json_string(request, "bench");
+	char shown[64];
+
+	if (!name)
+		return bm_fail(err, EINVAL, "protocol", NULL, "the request names no Bench");
+	*ret = model_find(&d->model, name);
+	if (!*ret)
+		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench \"%s\"",
+			       bm_escape(name, shown, sizeof(shown)));
+	return 0;
+}
+
+struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_t offset,
+				  bool with_grants, size_t *ret_next)
+{
+	struct json_object *json = json_object_new_object();
+	struct bm_stats stats = {};
+	uint64_t denied = 0;
+
+	bm_stats_get(d->kernel, b->id, &stats);
+	for (int hook = 0; hook < BM_HOOK_MAX; hook++)
+		denied += stats.count[hook][BM_DENY];
+	bm_json_add_string(json, "name", b->name);
+	bm_json_add_int(json, "id", b->id);
+	bm_json_add_string(json, "state", bench_alive(b) ? bench_state_name(b->state) : "ended");
+	bm_json_add_string(json, "origin", bench_origin_name(b->origin));
+	if (b->container[0])
+		bm_json_add_string(json, "container", b->container);
+	bm_json_add_int(json, "pid", b->pid);
+	bm_json_add_string(json, "cgroup", b->cgroup.path);
+	bm_json_add_string(json, "created", b->created);
+	bm_json_add_int(json, "grant_count", (int64_t)b->grant_count);
+	bm_json_add_int(json, "denied", (int64_t)denied);
+	bm_json_add_int(json, "lost", (int64_t)stats.lost);
+	*ret_next = 0;
+	if (with_grants) {
+		struct json_object *list = json_object_new_array();
+		size_t used = 0, i = 0;
+
+		for (const struct grant *g = b->grants; g; g = g->next, i++) {
+			struct json_object *item;
+
+			if (i < offset)
+				continue;
+			item = grant_to_json(b, g);
+			used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
+			if (used > REPLY_ROOM) {
+				json_object_put(item);
+				*ret_next = i;
+				break;
+			}
+			json_object_array_add(list, item);
+		}
+		bm_json_add(json, "grants", list);
+	}
+	return json;
+}
+
+static int offset_of(struct json_object *request, size_t *ret, struct bm_error *err)
+{
+	int64_t offset = 0;
+
+	if (json_object_object_get_ex(request, "offset", NULL) &&
+	    (bm_json_int(request, "offset", &offset) < 0 || offset < 0))
+		return bm_fail(err, EINVAL, "protocol", NULL, "\"offset\" is no number from 0 up");
+	*ret = (size_t)offset;
+	return 0;
+}
+
+int request_version(struct daemon *d, struct connection *c, struct bm_message *message,
+		    struct json_object **ret_reply, struct bm_error *err)
+{
+	struct json_object *reply = json_object_new_object();
+	struct utsname name;
+
+	(void)d, (void)c, (void)message, (void)err;
+	uname(&name);
+	bm_json_add_string(reply, "version", BENCHMON_VERSION);
+	bm_json_add_int(reply, "abi", BM_ABI_VERSION);
+	bm_json_add_string(reply, "kernel", name.release);
+	*ret_reply = reply;
+	return 0;
+}
+
+int request_ls(struct daemon *d, struct connection *c, struct bm_message *message,
+	       struct json_object **ret_reply, struct bm_error *err)
+{
+	struct json_object *reply, *list;
+	size_t offset, used = 0, i = 0, unused;
+	int r = offset_of(message->json, &offset, err);
+
+	(void)c;
+	if (r < 0)
+		return r;
+	reply = json_object_new_object();
+	list = json_object_new_array();
+	bm_json_add(reply, "benches", list);
+	for (const struct bench *b = d->model.benches; b; b = b->next, i++) {
+		struct json_object *item;
+
+		if (i < offset)
+			continue;
+		item = bench_to_json(d, b, 0, false, &unused);
+		used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
+		if (used > REPLY_ROOM) {
+			json_object_put(item);
+			bm_json_add_int(reply, "next", (int64_t)i);
+			break;
+		}
+		json_object_array_add(list, item);
+	}
+	*ret_reply = reply;
+	return 0;
+}
+
+int request_show(struct daemon *d, struct connection *c, struct bm_message *message,
+		 struct json_object **ret_reply, struct bm_error *err)
+{
+	struct json_object *reply;
+	struct bench *bench;
+	size_t offset, next;
+	int r = bench_of_request(d, message->json, &bench, err);
+
+	(void)c;
+	if (r == 0)
+		r = offset_of(message->json, &offset, err);
+	if (r < 0)
+		return r;
+	reply = json_object_new_object();
+	bm_json_add(reply, "bench", bench_to_json(d, bench, offset, true, &next));
+	if (next)
+		bm_json_add_int(reply, "next", (int64_t)next);
+	*ret_reply = reply;
+	return 0;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "network/link.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "network/host.h"
+#include "network/rtnl.h"
+#include "network/sysctl.h"
+
+#define BENCH_END "eth0"
+
+struct link {
+	int netns;
+	struct mnl_socket *host;
+	struct bm_interface end; /* on the host; index 0: not there */
+	char name[IF_NAMESIZE];
+};
+
+/*
+ * The Bench must not become a router of the host's by advertisement or redirect, nor send what
+ * claims to come from elsewhere (rp_filter: the way back of its address is this link).
+ */
+static const struct bm_sysctl host_sysctls[] = {
+	{AF_INET, "rp_filter", 1},
+	{AF_INET, "accept_redirects", 0},
+	{AF_INET, "secure_redirects", 0},
+	{AF_INET, "send_redirects", 0},
+	{AF_INET, "accept_source_route", 0},
+	{AF_INET, "route_localnet", 0},
+	{AF_INET, "proxy_arp", 0},
+	{AF_INET6, "accept_ra", 0},
+	{AF_INET6, "accept_redirects", 0},
+	{AF_INET6, "autoconf", 0},
+	{AF_INET6, "proxy_ndp", 0},
+	/*
+	 * The link-local address stays: neighbour solicitations for what is forwarded to the Bench
+	 * come from it. Probing it first would cost the link its first second.
+	 */
+	{AF_INET6, "accept_dad", 0},
+};
+
+static const struct bm_sysctl bench_sysctls[] = {
+	{AF_INET, "accept_redirects", 0},  {AF_INET6, "accept_ra", 0},
+	{AF_INET6, "accept_redirects", 0}, {AF_INET6, "autoconf", 0},
+	{AF_INET6, "addr_gen_mode", 1},
+};
+
+static int bench_quiet(void *arg, struct bm_error *err)
+{
+	(void)arg;
+	return bm_sysctl_write_all(BENCH_END, bench_sysctls,
+				   sizeof(bench_sysctls) / sizeof(bench_sysctls[0]), err);
+}
+
+/* Finds the host end; 0 also when there is none. Never mistakes another's interface for ours. */
+static int find_end(struct link *l, uint32_t bench, struct bm_error *err)
+{
+	int r;
+
+	snprintf(l->name, sizeof(l->name), "bm%u", bench);
+	r = bm_rtnl_interface(l->host, l->name, &l->end);
+	if (r == -ENODEV)
+		return 0;
+	if (r < 0)
+		return bm_fail_errno(err, -r, "looking for interface %s", l->name);
+	if (l->end.group != BM_LINK_GROUP || strcmp(l->end.kind, "veth") != 0) {
+		l->end.index = 0;
+		return bm_fail(err, EEXIST, "bm* interfaces are links of Benches", "rename it",
+			       "the host has an interface %s that benchmon did not make", l->name);
+	}
+	return 0;
+}
+
+static int check_own(const struct link *l, struct bm_error *err)
+{
+	int nsid, r = bm_rtnl_nsid(l->host, l->netns, &nsid);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "looking up the Bench's network namespace");
+	if (nsid < 0 || nsid != l->end.peer_nsid)
+		return bm_fail(err, EEXIST, NULL, "destroy the Bench that it belongs to",
+			       "interface %s leads to another network namespace", l->name);
+	return 0;
+}
+
+/* Where the destination lies. Refuses what no link can reach, before anything is changed. */
+static int check_route(const struct link *l, const struct bm_destination *d, struct bm_route *ret,
+		       struct bm_error *err)
+{
+	char text[BM_DESTINATION_LEN], name[IF_NAMESIZE] = "?", remedy[192];
+	struct bm_interface oif;
+	int on = 0, r = bm_rtnl_route_to(l->host, d, ret);
+
+	bm_destination_format(d, text);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "the host has no route to %s", text);
+	if (ret->type == RTN_LOCAL)
+		return 0;
+	if (ret->type != RTN_UNICAST)
+		return bm_fail(err, EPERM, "never sealed", "give the address of one machine",
+			       "%s is a broadcast or multicast address here", text);
+	if_indextoname((unsigned int)ret->oif, name);
+	if (bm_rtnl_interface(l->host, name, &oif) == 0 && oif.group == BM_LINK_GROUP)
+		return bm_fail(err, EPERM, "no Bench reaches another", NULL,
+			       "%s is the address of a Bench", text);
+	if (bm_destination_is_v4(d))
+		return 0;
+	bm_sysctl_read(AF_INET6, "all", "forwarding", &on);
+	snprintf(remedy, sizeof(remedy),
+		 "give an IPv4 address, or set net.ipv6.conf.%s.accept_ra=2 and then "
+		 "net.ipv6.conf.all.forwarding=1",
+		 name);
+	/* There is no forwarding for one interface, and the whole host's costs it its routers. */
+	return on ? 0
+		  : bm_fail(err, EOPNOTSUPP, "benchmon does not turn on IPv6 forwarding", remedy,
+			    "%s lies beyond %s, and this host does not forward IPv6", text, name);
+}
+
+static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
+{
+	char name[IF_NAMESIZE] = "no interface", text[BM_DESTINATION_LEN];
+	struct bm_destination d = {.address = {[10] = 0xff, 0xff}};
+	int oif = 0, r;
+	bool found;
+
+	r = bm_rtnl_clash(l->host, pair, l->end.index, &found, &oif);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "listing the host's routes");
+	if (!found)
+		return 0;
+	if (oif)
+		if_indextoname((unsigned int)oif, name);
+	memcpy(d.address + 16 - pair->len, pair->host, pair->len);
+	bm_destination_format(&d, text);
+	*strrchr(text, ':') = '\0';
+	return bm_fail(err, EADDRINUSE, "the link of a Bench has addresses of its own",
+		       "destroy the other Bench, or move that network",
+		       "%s/%u, wanted for %s, is in use by %s", text, pair->prefix, l->name, name);
+}
+
+static int make(struct link *l, struct bm_error *err)
+{
+	int r = bm_rtnl_veth(l->host, l->name, BENCH_END, l->netns);
+
+	if (r == -EEXIST)
+		return bm_fail(err, EEXIST, NULL, NULL, "the Bench already has an interface %s",
+			       BENCH_END);
+	if (r == 0)
+		r = bm_rtnl_interface(l->host, l->name, &l->end);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "making the veth pair %s", l->name);
+	return bm_sysctl_write(AF_INET, l->name, "forwarding", 0, err);
+}
+
+/* Each step may have been done before; the addresses come after IFF_UP, or IPv6 loses them. */
+static int configure(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
+{
+	autonetlink *bench = NULL;
+	int r;
+
+	r = bm_sysctl_write_all(l->name, host_sysctls,
+				sizeof(host_sysctls) / sizeof(host_sysctls[0]), err);
+	if (r == 0)
+		r = bm_netns_run(l->netns, bench_quiet, NULL, err);
+	if (r == 0)
+		r = bm_netlink_open(l->netns, NETLINK_ROUTE, &bench, err);
+	if (r < 0)
+		return r;
+	r = bm_rtnl_up(l->host, l->end.index);
+	if (r == 0)
+		r = bm_rtnl_up(bench, l->end.peer);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "bringing up %s", l->name);
+	r = bm_rtnl_address(l->host, l->end.index, pair, true);
+	if (r == 0)
+		r = bm_rtnl_address(bench, l->end.peer, pair, false);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "giving %s its IPv%d address", l->name,
+				     pair->family == AF_INET ? 4 : 6);
+	r = bm_rtnl_default_route(bench, l->end.peer, pair);
+	return r < 0 ? bm_fail_errno(err, -r, "default route of the Bench") : 0;
+}
+
+static int count_link(const struct bm_interface *i, void *arg)
+{
+	*(size_t *)arg += i->group == BM_LINK_GROUP;
+	return 0;
+}
+
+static void count_reset(void *arg)
+{
+	*(size_t *)arg = 0;
+}
+
+static int release_if_last(struct mnl_socket *host, struct bm_error *err)
+{
+	size_t links = 0;
+	int r = bm_rtnl_interfaces(host, count_link, count_reset, &links);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "listing the host's interfaces");
+	return links ? 0 : bm_host_release(err);
+}
+
+int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, struct bm_error *err)
+{
+	bool v4 = bm_destination_is_v4(d), found;
+	struct bm_pair pair = bm_pool_pair(v4 ? AF_INET : AF_INET6, bench);
+	struct link l = {.netns = netns};
+	autonetlink *host = NULL;
+	struct bm_route route;
+	autoclose lock = -1;
+	int fd = -1, r;
+
+	r = bm_host_lock(&fd, err);
+	lock = fd;
+	if (r == 0)
+		r = bm_netlink_open(-1, NETLINK_ROUTE, &host, err);
+	l.host = host;
+	if (r == 0)
+		r = find_end(&l, bench, err);
+	found = l.end.index;
+	if (r == 0 && found)
+		r = check_own(&l, err);
+	if (r == 0)
+		r = check_route(&l, d, &route, err);
+	if (r == 0)
+		r = check_pool(&l, &pair, err);
+	if (r < 0)
+		return r;
+
+	/* The table is there before the link is, and forwarding comes when all the rest stands. */
+	r = bm_host_protect(err);
+	if (r == 0 && !found)
+		r = make(&l, err);
+	if (r == 0)
+		r = configure(&l, &pair, err);
+	if (r == 0 && route.type != RTN_LOCAL)
+		r = bm_host_forward(l.name, route.oif, err);
+	if (r < 0) {
+		if (!found && l.end.index)
+			bm_rtnl_delete(host, l.end.index);
+		release_if_last(host, NULL);
+	}
+	return r;
+}
+
+int bm_link_destroy(uint32_t bench, struct bm_error *err)
+{
+	autonetlink *host = NULL;
+	struct link l = {};
+	autoclose lock = -1;
+	int fd = -1, r;
+
+	r = bm_host_lock(&fd, err);
+	lock = fd;
+	if (r == 0)
+		r = bm_netlink_open(-1, NETLINK_ROUTE, &host, err);
+	l.host = host;
+	if (r == 0)
+		r = find_end(&l, bench, err);
+	if (r < 0)
+		return r;
+	r = l.end.index ? bm_rtnl_delete(host, l.end.index) : 0;
+	/* The namespace may end at the same moment, and takes the pair with it. */
+	if (r < 0 && r != -ENODEV)
+		return bm_fail_errno(err, -r, "deleting %s", l.name);
+	return release_if_last(host, err);
+}
