@@ -62,7 +62,7 @@ PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 .SUFFIXES:
 .PHONY: all clean install uninstall check check-full demo attack unit deps
 
-all: $(PROGRAMS) $(if $(SAN),,manuals)
+all: $(PROGRAMS)
 
 # --- BPF: many small files, one linked object, one skeleton ----------------------------------
 

@@ -16,8 +16,6 @@
 /* ,"hash":"HEX"} */
 #define SEAL_LEN (sizeof(HASH_KEY) - 1 + BM_HASH_LEN - 1 + 2)
 
-#define REMEDY "find out who changed it and restore it from a copy; moved aside, a new chain begins"
-
 void bm_chain_start(struct bm_chain *ret)
 {
 	*ret = (struct bm_chain){};
@@ -134,13 +132,14 @@ int bm_chain_follow(struct bm_chain *head, const char *line, size_t len, const c
 	hash = bm_json_string(json, "hash");
 	if (!prev || !hash || strlen(hash) != BM_HASH_LEN - 1 || !bm_json_string(json, "event") ||
 	    bm_json_int(json, "n", &n) < 0)
-		return bm_fail(err, EBADMSG, "ledger-chain", REMEDY, "%s: not a ledger line", what);
+		return bm_fail(err, EBADMSG, "ledger-chain", BM_CHAIN_REMEDY,
+			       "%s: not a ledger line", what);
 	if ((uint64_t)n != head->n + 1)
-		return bm_fail(err, EBADMSG, "ledger-chain", REMEDY,
+		return bm_fail(err, EBADMSG, "ledger-chain", BM_CHAIN_REMEDY,
 			       "%s: number %lld where %llu is due", what, (long long)n,
 			       (unsigned long long)head->n + 1);
 	if (strcmp(prev, head->hash))
-		return bm_fail(err, EBADMSG, "ledger-chain", REMEDY,
+		return bm_fail(err, EBADMSG, "ledger-chain", BM_CHAIN_REMEDY,
 			       "%s: does not continue the line before it", what);
 	head->n = (uint64_t)n;
 	memcpy(head->hash, hash, BM_HASH_LEN);

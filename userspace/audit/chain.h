@@ -18,6 +18,9 @@
 
 #define BM_HASH_LEN 65 /* in hex, with its NUL */
 
+#define BM_CHAIN_REMEDY                                                                            \
+	"find out who changed it and restore it from a copy; moved aside, a new chain begins"
+
 /* The last line so far. */
 struct bm_chain {
 	uint64_t n;

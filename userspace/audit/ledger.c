@@ -19,8 +19,6 @@
 #include "base/io.h"
 #include "base/json.h"
 
-#define REMEDY_DAMAGE                                                                              \
-	"find out who changed it and restore it from a copy; moved aside, a new chain begins"
 #define REMEDY_TORN "start gatekeeperd: it cuts the line off and records that"
 #define REMEDY_WRITE "make room where the ledger lies; until then nothing can be granted"
 #define REMEDY_RESTART "look at its file system, then start gatekeeperd again"
@@ -48,7 +46,7 @@ static int scan_line(struct scan *scan, const char *line, size_t len, bm_ledger_
 	snprintf(what, sizeof(what), BM_LEDGER_NAME " line %llu",
 		 (unsigned long long)scan->head.n + 1);
 	if (!bm_chain_sealed(line, len))
-		return bm_fail(err, EBADMSG, "ledger-hash", REMEDY_DAMAGE,
+		return bm_fail(err, EBADMSG, "ledger-hash", BM_CHAIN_REMEDY,
 			       "%s: damaged, its hash is not that of its content", what);
 	r = bm_chain_follow(&scan->head, line, len, what, &json, err);
 	if (r < 0 || !fn)
@@ -77,7 +75,7 @@ static int scan_file(int fd, off_t end, bm_ledger_fn fn, void *ctx, struct scan 
 			break;
 		}
 		r = whole ? scan_line(&scan, line, len, fn, ctx, err)
-			  : bm_fail(err, EBADMSG, "ledger-hash", REMEDY_DAMAGE,
+			  : bm_fail(err, EBADMSG, "ledger-hash", BM_CHAIN_REMEDY,
 				    BM_LEDGER_NAME " line %llu: damaged behind its hash",
 				    (unsigned long long)scan.head.n + 1);
 		if (r < 0)
@@ -85,7 +83,7 @@ static int scan_file(int fd, off_t end, bm_ledger_fn fn, void *ctx, struct scan 
 		scan.length = lines.next;
 	}
 	if (r == -EFBIG)
-		return bm_fail(err, EBADMSG, "ledger-line", REMEDY_DAMAGE,
+		return bm_fail(err, EBADMSG, "ledger-line", BM_CHAIN_REMEDY,
 			       BM_LEDGER_NAME " line %llu: longer than %d bytes",
 			       (unsigned long long)scan.head.n + 1, BM_LINE_MAX);
 	if (r < 0)
@@ -214,7 +212,7 @@ int bm_ledger_append(struct bm_ledger *ledger, const char *event, struct json_ob
 	if (fstat(ledger->fd, &st) < 0)
 		return bm_fail_errno(err, errno, BM_LEDGER_NAME);
 	if (st.st_nlink == 0 || st.st_size != ledger->length)
-		return bm_fail(err, EIO, "ledger-changed", REMEDY_DAMAGE,
+		return bm_fail(err, EIO, "ledger-changed", BM_CHAIN_REMEDY,
 			       BM_LEDGER_NAME " was %s behind gatekeeperd's back",
 			       st.st_nlink ? "changed" : "removed");
 	r = put(ledger, event, fields, err);
@@ -233,7 +231,7 @@ int bm_ledger_replay(struct bm_ledger *ledger, bm_ledger_fn fn, void *ctx, struc
 	if (r < 0)
 		return r;
 	if (scan.length != end)
-		return bm_fail(err, EIO, "ledger-changed", REMEDY_DAMAGE,
+		return bm_fail(err, EIO, "ledger-changed", BM_CHAIN_REMEDY,
 			       BM_LEDGER_NAME " was changed behind gatekeeperd's back");
 	return 0;
 }

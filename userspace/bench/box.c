@@ -102,6 +102,18 @@ static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t
 	return 0;
 }
 
+/* Over itself, so that what is bound from there has these flags whatever the runtime makes of it. */
+static int mount_scratch(const struct paths *p, struct bm_error *err)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+	autoclose tree = open_tree(AT_FDCWD, p->scratch, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
+	    move_mount(tree, "", AT_FDCWD, p->scratch, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return bm_fail_errno(err, errno, "mount %s", p->scratch);
+	return 0;
+}
+
 static int copy_holder(const struct paths *p, struct bm_error *err)
 {
 	autoclose from = -1, to = -1;
@@ -180,6 +192,8 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 	if (r == 0)
 		r = mount_lower(p, box, base, err);
 	if (r == 0)
+		r = mount_scratch(p, err);
+	if (r == 0)
 		r = copy_holder(p, err);
 	if (r == 0)
 		r = mount_rootfs(p, err);
@@ -247,6 +261,8 @@ int bm_box_destroy(const char *name, struct bm_error *err)
 		r = unmount(p.rootfs, err);
 	if (r == 0)
 		r = unmount(p.lower, err);
+	if (r == 0)
+		r = unmount(p.scratch, err);
 	if (r == 0)
 		r = remove_tree(p.run, err);
 	if (r == 0)

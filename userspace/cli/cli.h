@@ -59,8 +59,8 @@ int cli_reply_object(struct json_object *reply, const char *key, struct json_obj
 int cli_bench_name(struct cli *cli, const char *name, struct bm_error *err);
 /* request.c: follows the pages of ls or show; *ret is the first reply, its list complete. */
 int cli_call_paged(int socket, const char *op, struct json_object *request,
-		   struct json_object *(*list)(struct json_object *reply),
-		   struct json_object **ret, struct bm_error *err);
+		   struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
+		   struct bm_error *err);
 
 /* create.c */
 int cli_create(struct cli *cli, int socket, const char *name, struct json_object **ret_reply,

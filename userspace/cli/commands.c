@@ -2,31 +2,31 @@
 #include "cli/cli.h"
 
 const struct cli_option cli_options[OPT_MAX] = {
-	[OPT_ALL] = { "all", 0, NULL, "every grant of the Bench" },
-	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
-	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
-	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
-	[OPT_DEST] = { "dest", 0, "PATH", "where in the Bench it appears" },
-	[OPT_ENV] = { "env", 'e', "K=V", "sets an environment variable; K alone takes yours" },
-	[OPT_FOLLOW] = { "follow", 'f', NULL, "goes on with what happens from now" },
-	[OPT_FORMAT] = { "format", 0, "FORMAT", "text or json" },
-	[OPT_HELP] = { "help", 'h', NULL, "shows this" },
-	[OPT_IN] = { "in", 'i', "DIR", "grants a directory or file, ro, as /in/NAME" },
-	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
-	[OPT_MEMORY] = { "memory", 'm', "SIZE", "memory limit, as 512M or 2G" },
-	[OPT_NET] = { "net", 'n', "DEST", "grants one destination, ADDR:PORT[/udp]" },
-	[OPT_NO_IDMAP] = { "no-idmap", 0, NULL, "shows the files with the owners they have" },
-	[OPT_NO_TTY] = { "no-tty", 'T', NULL, "gives the command pipes, never a terminal" },
-	[OPT_OUT] = { "out", 'o', "DIR", "grants a directory, rw, as /out/NAME; made if missing" },
-	[OPT_PID] = { "pid", 0, "PID", "the container this process is in" },
-	[OPT_PIDS] = { "pids", 0, "N", "limit of processes and threads" },
-	[OPT_PRIVATE] = { "private", 0, NULL, "allows a destination in a private network" },
-	[OPT_RIGHTS] = { "rights", 0, "ro|rw", "ro (the default) or rw" },
-	[OPT_ROOTFS] = { "rootfs", 0, "DIR", "root filesystem, never written to" },
-	[OPT_SINCE] = { "since", 0, "SEQ", "begins behind this number (with --bench)" },
-	[OPT_SOURCE] = { "source", 0, "PATH", "what is granted; may contain colons" },
-	[OPT_TTY] = { "tty", 't', NULL, "gives the command a terminal of its own" },
-	[OPT_YES] = { "yes", 'y', NULL, "confirms without asking; recorded as such" },
+	[OPT_ALL] = {"all", 0, NULL, "every grant of the Bench"},
+	[OPT_BENCH] = {"bench", 'b', "BENCH", "only what happened in this Bench"},
+	[OPT_CGROUP] = {"cgroup", 0, "PATH", "the container whose cgroup this is"},
+	[OPT_CWD] = {"cwd", 'C', "DIR", "where in the Bench the command starts"},
+	[OPT_DEST] = {"dest", 0, "PATH", "where in the Bench it appears"},
+	[OPT_ENV] = {"env", 'e', "K=V", "sets an environment variable; K alone takes yours"},
+	[OPT_FOLLOW] = {"follow", 'f', NULL, "goes on with what happens from now"},
+	[OPT_FORMAT] = {"format", 0, "FORMAT", "text or json"},
+	[OPT_HELP] = {"help", 'h', NULL, "shows this"},
+	[OPT_IN] = {"in", 'i', "DIR", "grants a directory or file, ro, as /in/NAME"},
+	[OPT_KEEP] = {"keep", 0, NULL, "keeps the Bench afterwards"},
+	[OPT_MEMORY] = {"memory", 'm', "SIZE", "memory limit, as 512M or 2G"},
+	[OPT_NET] = {"net", 'n', "DEST", "grants one destination, ADDR:PORT[/udp]"},
+	[OPT_NO_IDMAP] = {"no-idmap", 0, NULL, "shows the files with the owners they have"},
+	[OPT_NO_TTY] = {"no-tty", 'T', NULL, "gives the command pipes, never a terminal"},
+	[OPT_OUT] = {"out", 'o', "DIR", "grants a directory, rw, as /out/NAME; made if missing"},
+	[OPT_PID] = {"pid", 0, "PID", "the container this process is in"},
+	[OPT_PIDS] = {"pids", 0, "N", "limit of processes and threads"},
+	[OPT_PRIVATE] = {"private", 0, NULL, "allows a destination in a private network"},
+	[OPT_RIGHTS] = {"rights", 0, "ro|rw", "ro (the default) or rw"},
+	[OPT_ROOTFS] = {"rootfs", 0, "DIR", "root filesystem, never written to"},
+	[OPT_SINCE] = {"since", 0, "SEQ", "begins behind this number (with --bench)"},
+	[OPT_SOURCE] = {"source", 0, "PATH", "what is granted; may contain colons"},
+	[OPT_TTY] = {"tty", 't', NULL, "gives the command a terminal of its own"},
+	[OPT_YES] = {"yes", 'y', NULL, "confirms without asking; recorded as such"},
 };
 
 const char *const cli_formats[FORMAT_MAX] = {
@@ -37,7 +37,7 @@ const char *const cli_formats[FORMAT_MAX] = {
 };
 
 const char *const cli_sections[SECTION_MAX] = {
-	[SECTION_WORK] = "Work",	[SECTION_BENCH] = "Benches",   [SECTION_GRANT] = "Grants",
+	[SECTION_WORK] = "Work",       [SECTION_BENCH] = "Benches", [SECTION_GRANT] = "Grants",
 	[SECTION_SYSTEM] = "The rest", [SECTION_HIDDEN] = "Hidden",
 };
 
@@ -100,9 +100,9 @@ const struct cli_command cli_commands[] = {
 	{ "completion", cmd_completion, SECTION_SYSTEM, "prints a completion script",
 	  0, 0, 1, 1, false,
 	  { { "bash", 0, NULL } } },
-	{ "synopsis", cmd_synopsis, SECTION_HIDDEN, "prints the man page's synopsis",
-	  0, 0, 0, 0, false,
-	  { { "", 0, NULL } } },
+	{ "synopsis", cmd_synopsis, SECTION_HIDDEN, "prints the man page's @SYNOPSIS@ or @OPTIONS@",
+	  0, 0, 0, 1, false,
+	  { { "[options]", 0, NULL } } },
 	{},
 };
 /* clang-format on */

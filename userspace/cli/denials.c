@@ -31,7 +31,8 @@ static bool alike(struct json_object *a, struct json_object *b)
 
 void cli_denials_add(struct cli_denials *denials, struct json_object *event)
 {
-	const char *type = bm_json_string(event, "type"), *verdict = bm_json_string(event, "verdict");
+	const char *type = bm_json_string(event, "type"),
+		   *verdict = bm_json_string(event, "verdict");
 	struct cli_denial *grown;
 	int64_t lost = 0;
 
@@ -55,11 +56,10 @@ void cli_denials_add(struct cli_denials *denials, struct json_object *event)
 	if (!grown)
 		return;
 	denials->list = grown;
-	grown[denials->kinds++] = (struct cli_denial){ json_object_get(event), 1 };
+	grown[denials->kinds++] = (struct cli_denial){json_object_get(event), 1};
 }
 
-int cli_denials_read(int socket, const char *bench, struct cli_denials *ret,
-		     struct bm_error *err)
+int cli_denials_read(int socket, const char *bench, struct cli_denials *ret, struct bm_error *err)
 {
 	int r = cli_events_ask(socket, bench, -1, false, err);
 
@@ -93,8 +93,7 @@ static void print_kind(FILE *out, const struct cli_denial *denial, const char *b
 		kept ? hint : cli_hint_for_run(hint, bench, what, sizeof(what)));
 }
 
-void cli_denials_print(const struct cli_denials *denials, const char *bench, bool kept,
-		       FILE *out)
+void cli_denials_print(const struct cli_denials *denials, const char *bench, bool kept, FILE *out)
 {
 	size_t shown = denials->kinds < KINDS_SHOWN ? denials->kinds : KINDS_SHOWN;
 	uint64_t left = denials->total;

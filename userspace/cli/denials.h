@@ -21,12 +21,10 @@ struct cli_denials {
 	uint64_t total, lost;
 };
 
-int cli_denials_read(int socket, const char *bench, struct cli_denials *ret,
-		     struct bm_error *err);
+int cli_denials_read(int socket, const char *bench, struct cli_denials *ret, struct bm_error *err);
 void cli_denials_add(struct cli_denials *denials, struct json_object *event);
 /* kept: the Bench is still there to grant something to. */
-void cli_denials_print(const struct cli_denials *denials, const char *bench, bool kept,
-		       FILE *out);
+void cli_denials_print(const struct cli_denials *denials, const char *bench, bool kept, FILE *out);
 /* [{"count", "event"}]; the caller owns it. */
 struct json_object *cli_denials_json(const struct cli_denials *denials);
 void cli_denials_done(struct cli_denials *denials);

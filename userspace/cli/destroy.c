@@ -3,8 +3,7 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 
-int cli_destroy(int socket, const char *bench, struct json_object **ret_reply,
-		struct bm_error *err)
+int cli_destroy(int socket, const char *bench, struct json_object **ret_reply, struct bm_error *err)
 {
 	autojson *request = json_object_new_object();
 	int r;

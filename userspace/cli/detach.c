@@ -27,8 +27,8 @@ int cmd_detach(struct cli *cli, struct bm_error *err)
 		json_object_object_del(reply, "ok");
 		cli_print_json(stdout, reply);
 	} else {
-		printf("%s detached, grants revoked: %zu; nothing is enforced on it any more\n", name,
-		       revoked ? json_object_array_length(revoked) : 0);
+		printf("%s detached, grants revoked: %zu; nothing is enforced on it any more\n",
+		       name, revoked ? json_object_array_length(revoked) : 0);
 	}
 	return 0;
 }

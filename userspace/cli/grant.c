@@ -16,8 +16,8 @@ static int ask_and_grant(struct cli *cli, int socket, struct json_object *reques
 			 FILE *out, struct json_object **ret_reply, struct bm_error *err)
 {
 	autojson *seen = NULL, *answer = json_object_new_object();
-	struct json_object *confirm;
-	const char *how = NULL, *token;
+	struct json_object *confirm, *token;
+	const char *how = NULL;
 	int r;
 
 	r = cli_call(socket, "grant", request, fd, fd ? 1 : 0, &seen, err);
@@ -25,13 +25,13 @@ static int ask_and_grant(struct cli *cli, int socket, struct json_object *reques
 		r = cli_reply_object(seen, "confirm", &confirm, err);
 	if (r < 0)
 		return r;
-	token = bm_json_string(confirm, "token");
-	if (!token)
+	if (!json_object_object_get_ex(confirm, "token", &token))
 		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"token\"");
 	r = cli_confirm(confirm, cli_has(&cli->args, OPT_YES), out, &how, err);
 	if (r < 0)
 		return r;
-	bm_json_add_string(answer, "token", token);
+	/* Whatever it is: only its maker reads it. */
+	bm_json_add(answer, "token", json_object_get(token));
 	bm_json_add_string(answer, "how", how);
 	cli_progress("granting ...");
 	r = cli_call(socket, "confirm", answer, NULL, 0, ret_reply, err);
@@ -88,7 +88,8 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 	if (cli_has(args, OPT_PRIVATE))
 		return cli_usage(cli, err, "grant: --private is for net, not for file");
 	if (!!typed == long_form || (long_form && !cli_has(args, OPT_SOURCE)))
-		return cli_usage(cli, err, "grant: give either SRC[:DEST][:ro|rw] or --source PATH");
+		return cli_usage(cli, err,
+				 "grant: give either SRC[:DEST][:ro|rw] or --source PATH");
 	cli->failure = EXIT_USAGE;
 	if (typed && cli_parse_spec(typed, spec, err) < 0)
 		return -err->code;
@@ -124,7 +125,7 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	const struct cli_args *args = &cli->args;
 	const char *bench = args->operands[0], *kind = args->operands[1];
 	FILE *out = cli->format == FORMAT_JSON ? NULL : stdout;
-	struct cli_spec spec = { .rights = "ro" };
+	struct cli_spec spec = {.rights = "ro"};
 	struct cli_file_grant file = {};
 	autoclose socket = -1;
 	bool net = !strcmp(kind, "net");
@@ -134,8 +135,8 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	if (!net && strcmp(kind, "file"))
 		return cli_usage(cli, err, "grant: no kind '%s', the kinds are file and net",
 				 bm_escape(kind, shown, sizeof(shown)));
-	if (net && (args->operand_count < 3 || args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) |
-							      OPT(NO_IDMAP))))
+	if (net && (args->operand_count < 3 ||
+		    args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(NO_IDMAP))))
 		return cli_usage(cli, err, "grant: net takes ADDR:PORT[/udp] and --private");
 	r = net ? 0 : file_of(cli, &spec, &file, err);
 	if (r == 0)

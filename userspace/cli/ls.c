@@ -12,15 +12,16 @@ static struct json_object *benches_of(struct json_object *reply)
 
 static int print_table(struct json_object *benches, struct bm_error *err)
 {
-	static const char *const titles[] = { "NAME",	"STATE",  "ORIGIN",
-					      "GRANTS", "DENIED", "CREATED" };
-	struct cli_table table = { titles, 6, 1u << 3 | 1u << 4, NULL, 0 };
+	static const char *const titles[] = {"NAME",   "STATE",  "ORIGIN",
+					     "GRANTS", "DENIED", "CREATED"};
+	struct cli_table table = {titles, 6, 1u << 3 | 1u << 4, NULL, 0};
 	uint64_t now = (uint64_t)time(NULL);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_object_array_length(benches); i++) {
 		struct json_object *b = json_object_array_get_idx(benches, i);
-		char name[CLI_SHORT], state[CLI_SHORT], origin[CLI_SHORT], grants[CLI_SHORT], denied[CLI_SHORT], age[CLI_AGE_LEN];
+		char name[CLI_SHORT], state[CLI_SHORT], origin[CLI_SHORT], grants[CLI_SHORT],
+			denied[CLI_SHORT], age[CLI_AGE_LEN];
 		const char *cells[] = {
 			cli_show_key(b, "name", name, sizeof(name)),
 			cli_show_key(b, "state", state, sizeof(state)),

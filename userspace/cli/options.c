@@ -25,8 +25,8 @@ static void table_for(uint32_t options, struct option *ret_long, char *ret_short
 
 		if (!(options & 1u << opt))
 			continue;
-		ret_long[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument,
-						 NULL, LONG_BASE + opt };
+		ret_long[n++] = (struct option){o->name, o->arg ? required_argument : no_argument,
+						NULL, LONG_BASE + opt};
 		if (!o->key)
 			continue;
 		ret_short[s++] = o->key;
@@ -56,8 +56,8 @@ static int refuse(const struct cli_command *command, struct bm_error *err, const
 		snprintf(remedy, sizeof(remedy), "did you mean --%s?", nearest);
 	else
 		snprintf(remedy, sizeof(remedy), "see `benchmon help %s`", command->name);
-	return bm_fail(err, EINVAL, NULL, remedy, "%s: %s%s%s", command->name, why,
-		       word ? " " : "", word ? bm_escape(word, shown, sizeof(shown)) : "");
+	return bm_fail(err, EINVAL, NULL, remedy, "%s: %s%s%s", command->name, why, word ? " " : "",
+		       word ? bm_escape(word, shown, sizeof(shown)) : "");
 }
 
 static int count_check(const struct cli_command *command, const struct cli_args *args,
@@ -76,9 +76,18 @@ static int count_check(const struct cli_command *command, const struct cli_args 
 			       command->name);
 	}
 	if (args->operand_count > command->operands_max)
-		return refuse(command, err, "one argument too many:",
-			      args->operands[command->operands_max], NULL);
+		return refuse(command, err,
+			      "one argument too many:", args->operands[command->operands_max],
+			      NULL);
 	return 0;
+}
+
+/* An abbreviation would mean something else as soon as there is another option. */
+static bool abbreviated(const char *word, const struct cli_option *o)
+{
+	size_t len = strcspn(word + 2, "=");
+
+	return len != strlen(o->name) || strncmp(word + 2, o->name, len);
 }
 
 /* getopt_long() stops at each operand; -1 at the end of what is ours. */
@@ -107,8 +116,8 @@ static int next(const struct cli_command *command, int argc, char **argv, const 
 	}
 }
 
-int cli_args_parse(const struct cli_command *command, int argc, char **argv,
-		   struct cli_args *ret, struct bm_error *err)
+int cli_args_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret,
+		   struct bm_error *err)
 {
 	uint32_t options = command->options | OPT_COMMON;
 	struct option table[OPT_MAX + 1];
@@ -123,24 +132,27 @@ int cli_args_parse(const struct cli_command *command, int argc, char **argv,
 	table_for(options, table, keys);
 	optind = 0;
 	while ((code = next(command, argc, argv, keys, table, ret)) != -1) {
-		const char *word = argv[optind - 1];
-		char key[3] = { '-', (char)optopt, '\0' };
+		/* An option's value may be a word of its own. */
+		const char *word = argv[optind - (optarg && optarg == argv[optind - 1] ? 2 : 1)];
+		char key[3] = {'-', (char)optopt, '\0'};
 		int opt = opt_of(code, options);
 
 		/* A short one may stand in a cluster, its word is then not yet behind us. */
 		if (code == '?' && optopt && optopt < LONG_BASE)
 			return refuse(command, err, "unknown option", key, NULL);
 		if (code == '?')
-			return refuse(command, err,
-				      optopt ? "takes no value:" : "unknown option", word,
-				      optopt ? NULL : cli_option_nearest(word, options));
+			return refuse(command, err, optopt ? "takes no value:" : "unknown option",
+				      word, optopt ? NULL : cli_option_nearest(word, options));
 		if (code == ':')
 			return refuse(command, err, "a value is missing after", word, NULL);
 		if (opt < 0)
 			return refuse(command, err, "unknown option", word, NULL);
+		if (code >= LONG_BASE && abbreviated(word, &cli_options[opt]))
+			return refuse(command, err, "an option is abbreviated:", word,
+				      cli_options[opt].name);
 		ret->seen |= 1u << opt;
 		ret->value[opt] = optarg;
-		ret->given[ret->given_count++] = (struct cli_given){ (enum cli_opt)opt, optarg };
+		ret->given[ret->given_count++] = (struct cli_given){(enum cli_opt)opt, optarg};
 	}
 	return count_check(command, ret, err);
 }

@@ -30,8 +30,8 @@ struct cli_args {
  * argv[0] is the command's name. An option may stand anywhere before the payload; "--" ends
  * them. An error is a usage error.
  */
-int cli_args_parse(const struct cli_command *command, int argc, char **argv,
-		   struct cli_args *ret, struct bm_error *err);
+int cli_args_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret,
+		   struct bm_error *err);
 void cli_args_done(struct cli_args *args);
 
 static inline bool cli_has(const struct cli_args *args, enum cli_opt opt)

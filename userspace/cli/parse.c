@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@ static int fail(struct bm_error *err, const char *remedy, const char *text, cons
 {
 	char shown[128];
 
-	return bm_fail(err, EINVAL, NULL, remedy, "'%s': %s",
-		       bm_escape(text, shown, sizeof(shown)), why);
+	return bm_fail(err, EINVAL, NULL, remedy, "'%s': %s", bm_escape(text, shown, sizeof(shown)),
+		       why);
 }
 
 int cli_parse_rights(const char *text, char ret[3], struct bm_error *err)
@@ -28,7 +29,7 @@ int cli_parse_rights(const char *text, char ret[3], struct bm_error *err)
 
 int cli_parse_spec(const char *spec, struct cli_spec *ret, struct bm_error *err)
 {
-	struct cli_spec parsed = { .rights = "ro" };
+	struct cli_spec parsed = {.rights = "ro"};
 	const char *first = strchr(spec, ':');
 	const char *rest = first ? first + 1 : NULL;
 	const char *second = rest ? strchr(rest, ':') : NULL;
@@ -85,7 +86,7 @@ int cli_parse_size(const char *text, int64_t *ret, struct bm_error *err)
 	unsigned shift = 0;
 	int r = digits(text, INT64_MAX, &value, &end);
 
-	if (r == 0 && *end && (unit = strchr(units, *end & ~0x20))) {
+	if (r == 0 && *end && (unit = strchr(units, toupper((unsigned char)*end)))) {
 		shift = 10 * (unsigned)(unit - units + 1);
 		end++;
 		if (!strcmp(end, "iB"))
@@ -109,10 +110,9 @@ int cli_parse_number(const char *what, const char *text, int64_t min, int64_t ma
 	char shown[64];
 
 	if (digits(text, max, &value, &end) < 0 || *end || value < min)
-		return bm_fail(err, EINVAL, NULL, NULL,
-			       "%s: '%s' is not a number from %lld to %lld", what,
-			       bm_escape(text, shown, sizeof(shown)), (long long)min,
-			       (long long)max);
+		return bm_fail(
+			err, EINVAL, NULL, NULL, "%s: '%s' is not a number from %lld to %lld", what,
+			bm_escape(text, shown, sizeof(shown)), (long long)min, (long long)max);
 	*ret = value;
 	return 0;
 }
@@ -166,8 +166,11 @@ bool cli_is_utf8(const char *text)
 	const unsigned char *s = (const unsigned char *)text;
 
 	while (*s) {
-		unsigned more = *s < 0x80 ? 0 : *s >= 0xc2 && *s < 0xe0 ? 1 : *s >= 0xe0 && *s < 0xf0
-				? 2 : *s >= 0xf0 && *s < 0xf5 ? 3 : 4;
+		unsigned more = *s < 0x80                 ? 0
+				: *s >= 0xc2 && *s < 0xe0 ? 1
+				: *s >= 0xe0 && *s < 0xf0 ? 2
+				: *s >= 0xf0 && *s < 0xf5 ? 3
+							  : 4;
 
 		if (more == 4 || (*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
 		    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))

@@ -18,9 +18,9 @@ struct cli_pump {
 	int from, to;
 	size_t chunk; /* the most that a write which poll() promised never blocks on */
 	size_t start, len;
-	bool terminal; /* to is a pty: its end is a character, not a close */
+	bool terminal;  /* to is a pty: its end is a character, not a close */
 	bool line_open; /* what went there did not end its line */
-	int error; /* why writing failed, unless the reader had gone */
+	int error;      /* why writing failed, unless the reader had gone */
 	char buf[CLI_PUMP_SIZE];
 };
 

@@ -8,9 +8,8 @@
 
 static int utf8_check(struct json_object *json, struct bm_error *err)
 {
-	const char *text = json_object_is_type(json, json_type_string)
-				   ? json_object_get_string(json)
-				   : NULL;
+	const char *text =
+		json_object_is_type(json, json_type_string) ? json_object_get_string(json) : NULL;
 	char shown[128];
 	int r = 0;
 
@@ -22,7 +21,7 @@ static int utf8_check(struct json_object *json, struct bm_error *err)
 		for (size_t i = 0; r == 0 && i < json_object_array_length(json); i++)
 			r = utf8_check(json_object_array_get_idx(json, i), err);
 	if (json_object_is_type(json, json_type_object)) {
-		json_object_object_foreach(json, key, value) {
+		json_object_object_foreach (json, key, value) {
 			(void)key;
 			if (r == 0)
 				r = utf8_check(value, err);
@@ -66,8 +65,8 @@ int cli_bench_name(struct cli *cli, const char *name, struct bm_error *err)
 }
 
 int cli_call_paged(int socket, const char *op, struct json_object *request,
-		   struct json_object *(*list)(struct json_object *reply),
-		   struct json_object **ret, struct bm_error *err)
+		   struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
+		   struct bm_error *err)
 {
 	autojson *all = NULL;
 	int64_t offset = 0, next = 0;
@@ -87,8 +86,8 @@ int cli_call_paged(int socket, const char *op, struct json_object *request,
 			into = list(all);
 			from = list(page);
 			for (size_t i = 0; into && from && i < json_object_array_length(from); i++)
-				json_object_array_add(into, json_object_get(
-					json_object_array_get_idx(from, i)));
+				json_object_array_add(
+					into, json_object_get(json_object_array_get_idx(from, i)));
 		}
 		if (!next)
 			break;

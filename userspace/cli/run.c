@@ -15,8 +15,8 @@ struct run {
 	struct cli *cli;
 	int socket;
 	char bench[BM_BENCH_NAME_LEN];
-	bool started;          /* the payload ran: what is in the outputs is its */
-	const char **made;     /* --out directories that were not there before */
+	bool started;      /* the payload ran: what is in the outputs is its */
+	const char **made; /* --out directories that were not there before */
 	size_t made_count;
 	struct cli_denials denials;
 	int code;
@@ -172,7 +172,7 @@ static int run_all(struct run *run, struct bm_error *err)
 int cmd_run(struct cli *cli, struct bm_error *err)
 {
 	autofree const char **made = calloc(cli->args.given_count + 1, sizeof(*made));
-	struct run run = { .cli = cli, .socket = -1, .made = made };
+	struct run run = {.cli = cli, .socket = -1, .made = made};
 	int r, failed;
 
 	if (!made)

@@ -22,10 +22,10 @@
 
 int cli_daemon_find(char *ret_path, size_t size, struct bm_error *err)
 {
-	static const char *const near[] = { "gatekeeperd", "../libexec/gatekeeperd",
-					    "../libexec/benchmon/gatekeeperd", NULL };
-	static const char *const far[] = { "/usr/sbin/gatekeeperd",
-					   "/usr/libexec/benchmon/gatekeeperd", NULL };
+	static const char *const near[] = {"gatekeeperd", "../libexec/gatekeeperd",
+					   "../libexec/benchmon/gatekeeperd", NULL};
+	static const char *const far[] = {"/usr/sbin/gatekeeperd",
+					  "/usr/libexec/benchmon/gatekeeperd", NULL};
 	const char *chosen = getenv("BENCHMON_GATEKEEPERD");
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -56,9 +56,9 @@ int cli_daemon_find(char *ret_path, size_t size, struct bm_error *err)
 
 static _Noreturn void child(const char *path, int ready, int log)
 {
-	static const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
-					   "/usr/bin:/sbin:/bin",
-					   NULL };
+	static const char *const env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
+					  "/usr/bin:/sbin:/bin",
+					  NULL};
 	const char *socket = getenv("BENCHMON_SOCKET") ? cli_socket_path() : NULL;
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
@@ -68,10 +68,9 @@ static _Noreturn void child(const char *path, int ready, int log)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
-	if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 ||
-	    dup2(log, 2) < 0 || (ready != READY_FD && dup2(ready, READY_FD) < 0) ||
-	    fcntl(READY_FD, F_SETFD, 0) < 0 || syscall(SYS_close_range, READY_FD + 1, ~0u, 0) < 0 ||
-	    chdir("/") < 0)
+	if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 ||
+	    (ready != READY_FD && dup2(ready, READY_FD) < 0) || fcntl(READY_FD, F_SETFD, 0) < 0 ||
+	    syscall(SYS_close_range, READY_FD + 1, ~0u, 0) < 0 || chdir("/") < 0)
 		_exit(1);
 	execle(path, "gatekeeperd", "--background-fd", "3", socket ? "--socket" : NULL, socket,
 	       NULL, (char *const *)env);
@@ -86,7 +85,7 @@ static int await(int fd, char *text, size_t size, struct bm_error *err)
 	size_t len = 0;
 
 	for (;;) {
-		struct pollfd polled = { fd, POLLIN, 0 };
+		struct pollfd polled = {fd, POLLIN, 0};
 		uint64_t now = bm_now_ns(CLOCK_MONOTONIC);
 		ssize_t n;
 

@@ -7,8 +7,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 
-int cli_events_ask(int socket, const char *bench, int64_t since, bool follow,
-		   struct bm_error *err)
+int cli_events_ask(int socket, const char *bench, int64_t since, bool follow, struct bm_error *err)
 {
 	autojson *request = json_object_new_object();
 	autojson *reply = NULL;

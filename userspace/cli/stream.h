@@ -11,8 +11,7 @@
 #include "base/json.h"
 
 /* Asks for events; bench NULL: of all, since below 0: from the first. Takes the socket over. */
-int cli_events_ask(int socket, const char *bench, int64_t since, bool follow,
-		   struct bm_error *err);
+int cli_events_ask(int socket, const char *bench, int64_t since, bool follow, struct bm_error *err);
 /* 1: *ret_event is the caller's; 0: that was all. */
 int cli_events_next(int socket, struct json_object **ret_event, struct bm_error *err);
 

@@ -59,10 +59,44 @@ static void print_form(const struct cli_command *command, const struct cli_form 
 	printf(".YS\n");
 }
 
+static void print_options(void)
+{
+	for (int opt = 0; opt < OPT_MAX; opt++) {
+		const struct cli_option *o = &cli_options[opt];
+		bool used = OPT_COMMON & 1u << opt;
+		const char *separator = ": ";
+
+		printf(".TP\n");
+		if (o->key)
+			printf("\\fB\\-%c\\fR, ", o->key);
+		printf("\\fB\\-\\-");
+		print_roff(o->name, strlen(o->name));
+		printf("\\fR");
+		if (o->arg) {
+			putchar(' ');
+			print_words(o->arg);
+		}
+		printf("\n%s", used ? "every command" : "");
+		for (const struct cli_command *c = cli_commands; !used && c->name; c++) {
+			if (!(c->options & 1u << opt))
+				continue;
+			printf("%s\\fB%s\\fR", *separator == ':' ? "" : separator, c->name);
+			separator = ", ";
+		}
+		printf(": ");
+		print_roff(o->doc, strlen(o->doc));
+		printf(".\n");
+	}
+}
+
 int cmd_synopsis(struct cli *cli, struct bm_error *err)
 {
-	(void)cli;
-	(void)err;
+	if (cli->args.operand_count && strcmp(cli->args.operands[0], "options"))
+		return cli_usage(cli, err, "synopsis: the only part is options");
+	if (cli->args.operand_count) {
+		print_options();
+		return 0;
+	}
 	printf(".SY benchmon\n[\\fIcommand\\fR]\n[\\fB\\-\\-format\\ text\\fR|\\fBjson\\fR]\n"
 	       "[\\fB\\-\\-help\\fR]\n.YS\n");
 	for (const struct cli_command *c = cli_commands; c->name; c++)

@@ -62,8 +62,8 @@ void cli_table_print(const struct cli_table *table, FILE *out)
 	}
 	print_row(table, out, table->titles, widths);
 	for (size_t row = 0; row < table->count; row++)
-		print_row(table, out,
-			  (const char *const *)(table->cells + row * table->columns), widths);
+		print_row(table, out, (const char *const *)(table->cells + row * table->columns),
+			  widths);
 }
 
 void cli_table_done(struct cli_table *table)

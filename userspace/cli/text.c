@@ -72,8 +72,8 @@ static bool coloured(FILE *out)
 const char *cli_colour(FILE *out, enum cli_colour colour)
 {
 	static const char *const codes[] = {
-		[COLOUR_NONE] = "",	      [COLOUR_BOLD] = "\033[1m",
-		[COLOUR_DIM] = "\033[2m",     [COLOUR_RED] = "\033[31m",
+		[COLOUR_NONE] = "",          [COLOUR_BOLD] = "\033[1m",
+		[COLOUR_DIM] = "\033[2m",    [COLOUR_RED] = "\033[31m",
 		[COLOUR_GREEN] = "\033[32m", [COLOUR_YELLOW] = "\033[33m",
 	};
 
@@ -143,8 +143,8 @@ const char *cli_age(const char *time, uint64_t now_s, char buf[CLI_AGE_LEN])
 
 void cli_print_json(FILE *out, struct json_object *json)
 {
-	const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
-								       JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = json_object_to_json_string_ext(
+		json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 
 	fprintf(out, "%s\n", text ?: "{}");
 }

@@ -23,7 +23,7 @@ struct watch {
 
 /* A grant that has been shown and awaits its confirmation. */
 struct pending {
-	uint64_t token; /* 0: none */
+	char token[24]; /* "": none */
 	char bench[BM_BENCH_NAME_LEN];
 	uint32_t bench_id;
 	enum grant_kind kind;

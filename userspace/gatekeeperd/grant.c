@@ -148,7 +148,7 @@ static struct json_object *describe(const struct pending *p)
 	const struct bm_source *s = &p->source;
 	char text[BM_DESTINATION_LEN];
 
-	bm_json_add_int(json, "token", (int64_t)p->token);
+	bm_json_add_string(json, "token", p->token);
 	bm_json_add_string(json, "bench", p->bench);
 	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
 	if (p->kind == GRANT_NET) {
@@ -193,7 +193,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		pending_drop(c);
 		return r;
 	}
-	p->token = ++d->next_token;
+	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
 	p->bench_id = bench->id;
 	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
 	*ret_reply = json_object_new_object();
@@ -340,13 +340,12 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		    struct json_object **ret_reply, struct bm_error *err)
 {
 	const char *how = bm_json_string(message->json, "how");
+	const char *token = bm_json_string(message->json, "token");
 	autofree struct grant *g = NULL;
 	struct bench *bench;
-	int64_t token = 0;
 	int r;
 
-	if (bm_json_int(message->json, "token", &token) < 0 || !token ||
-	    (uint64_t)token != c->pending.token)
+	if (!token || !*token || strcmp(token, c->pending.token))
 		return bm_fail(err, ENOENT, "confirmation", "grant it again",
 			       "nothing on this connection awaits that confirmation");
 	if (!how || (strcmp(how, "tty") && strcmp(how, "yes")))

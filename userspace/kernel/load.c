@@ -15,7 +15,8 @@
 #include "base/io.h"
 #include "skel/benchmon.skel.h"
 
-#define NEW_DIR BM_BPFFS "/benchmon.new"
+/* bpffs keeps names with a dot for itself: looking one up is EPERM. */
+#define NEW_DIR BM_BPFFS "/benchmon-new"
 #define PIN_PATH 256
 
 const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX] = {
