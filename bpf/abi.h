@@ -68,6 +68,7 @@ enum bm_rule {
 	BM_RULE_PACKET,        /* fragment, IP options, routing header, not TCP or UDP */
 	BM_RULE_INHERITED_FD,  /* an arrival brought an open fd above 2 to its exec */
 	BM_RULE_ARRIVAL,       /* a Bench task reached for an arrival */
+	BM_RULE_EXEC_REFUSED,  /* the kernel's own: a noexec mount, or no x bit */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_MAX,
 };
@@ -147,7 +148,10 @@ struct bm_stats {
 #define BM_NAME_LEN 48
 #define BM_NAMES 12
 
-/* A file: names[0] is the last component, names[1] its parent, and so on to the fs root. */
+/*
+ * A file: names[0] is the last component, names[1] its parent, and so on to the fs root. With
+ * BM_RULE_EXEC_REFUSED name_count is 0 and names one string, the path as it was given.
+ */
 struct bm_event_file {
 	__u64 inode;
 	__u32 device;       /* kernel encoding: major << 20 | minor */
@@ -205,6 +209,7 @@ enum bm_task_state {
 
 struct bm_task {
 	__u32 state;
+	__u32 recorded;     /* an exec was refused by file_open and that is recorded */
 };
 
 _Static_assert(sizeof(struct bm_bench) == 16, "map value");
@@ -218,6 +223,6 @@ _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 16 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
 _Static_assert(sizeof(struct bm_event) == 64 + sizeof(struct bm_event_file), "event");
-_Static_assert(sizeof(struct bm_task) == 4, "map value");
+_Static_assert(sizeof(struct bm_task) == 8, "map value");
 
 #endif

@@ -19,6 +19,16 @@ static __always_inline __u32 rights_of_open(struct file *file)
 	return wanted ?: BM_R | BM_W;
 }
 
+/* The failing execve comes to bm_refused next, which would record it once more. */
+static __always_inline void note_recorded(void)
+{
+	struct bm_task *task =
+		bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
+
+	if (task)
+		task->recorded = 1;
+}
+
 SEC("lsm/file_open")
 int BPF_PROG(bm_file_open, struct file *file, int ret)
 {
@@ -40,6 +50,8 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	if (!(wanted & BM_X) && is_arrival())
 		return 0;
 	record_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
+	if (wanted & BM_X)
+		note_recorded();
 	return -EACCES;
 }
 

@@ -26,6 +26,9 @@ const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_
 	char *p = buf, *end = buf + BM_PATH_LEN;
 
 	*p = '\0';
+	/* BM_RULE_EXEC_REFUSED: one string, as the process gave it. */
+	if (!file->name_count)
+		return bm_escape((const char *)file->names, buf, BM_PATH_LEN);
 	if (file->truncated)
 		p = stpcpy(p, "...");
 	if (has_root(file)) {

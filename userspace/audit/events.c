@@ -43,7 +43,7 @@ static bool file_valid(const struct bm_event_file *file, size_t size)
 	for (unsigned int i = 0; i < file->name_count; i++)
 		if (!memchr(file->names[i], '\0', BM_NAME_LEN))
 			return false;
-	return true;
+	return file->name_count || memchr(file->names, '\0', sizeof(file->names));
 }
 
 static bool event_valid(const struct bm_event *event, size_t size)
@@ -94,9 +94,11 @@ static int add_object(struct json_object *json, const struct bm_event_file *file
 	if (!object)
 		return -ENOMEM;
 	bm_json_add_string(object, "path", bm_describe_path(file, path));
-	snprintf(text, sizeof(text), "%u:%u", file->device >> 20, file->device & 0xfffff);
-	bm_json_add_string(object, "device", text);
-	add_uint(object, "inode", file->inode);
+	if (file->inode) {
+		snprintf(text, sizeof(text), "%u:%u", file->device >> 20, file->device & 0xfffff);
+		bm_json_add_string(object, "device", text);
+		add_uint(object, "inode", file->inode);
+	}
 	bm_json_add_string(object, "wanted", bm_rights_name(file->wanted, rights));
 	if (file->grant) {
 		snprintf(text, sizeof(text), "%s/%u", bench, file->grant);

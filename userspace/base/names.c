@@ -28,6 +28,7 @@ static const char *const rules[] = {
 	[BM_RULE_PACKET] = "packet",
 	[BM_RULE_INHERITED_FD] = "inherited-fd",
 	[BM_RULE_ARRIVAL] = "arrival",
+	[BM_RULE_EXEC_REFUSED] = "exec-refused",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");

@@ -49,6 +49,8 @@ struct bm_kernel {
 void bm_libbpf_capture(void);
 const char *bm_libbpf_said(void);
 
+int bm_choose_programs(struct bpf_object *object);
+
 /* Removes a tree of bpffs. 0 also when it is not there. */
 int bm_unpin_tree(int parent, const char *name);
 

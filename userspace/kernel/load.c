@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 
+#include <bpf/btf.h>
 #include <linux/magic.h>
 
 #include "base/io.h"
@@ -77,6 +78,20 @@ int bm_unpin_tree(int parent, const char *name)
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
+/* What this kernel's BTF has no place for is left out; only what records may be. */
+int bm_choose_programs(struct bpf_object *object)
+{
+	struct bpf_program *refused = bpf_object__find_program_by_name(object, "bm_refused");
+	struct btf *btf = btf__load_vmlinux_btf();
+	int r = -errno;
+
+	if (!btf)
+		return r;
+	r = btf__find_by_name_kind(btf, "do_open_execat", BTF_KIND_FUNC);
+	btf__free(btf);
+	return bpf_program__set_autoload(refused, r > 0);
+}
+
 static int pin_maps(struct benchmon *skel, struct bm_error *err)
 {
 	struct bpf_map *map;
@@ -108,9 +123,14 @@ static int pin_program(struct bpf_program *program, struct bm_error *err)
 	struct bpf_link *link;
 	int r;
 
+	if (!bpf_program__autoload(program))
+		return 0;
 	if (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING) {
 		link = bpf_program__attach(program);
 		r = libbpf_get_error(link);
+		/* It only records. A kernel that has it inlined still enforces. */
+		if (r < 0 && !strcmp(name, "refused"))
+			return 0;
 		if (r < 0)
 			return bm_fail(err, -r, "kernel", "run `benchmon doctor`",
 				       "attach %s: %s (%s)", name, strerror(-r), bm_libbpf_said());
@@ -154,7 +174,9 @@ static int load(struct bm_error *err)
 	skel = benchmon__open();
 	if (!skel)
 		return bm_fail_errno(err, errno, "BPF object");
-	r = benchmon__load(skel);
+	r = bm_choose_programs(skel->obj);
+	if (r == 0)
+		r = benchmon__load(skel);
 	if (r < 0) {
 		bm_fail(err, -r, "kernel", "run `benchmon doctor` for the reason",
 			"the kernel takes no BPF LSM programs: %s (%.200s)", strerror(-r),

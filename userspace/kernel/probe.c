@@ -189,11 +189,16 @@ static int probe_programs(struct bm_error *err)
 	struct benchmon *skel;
 
 	bm_libbpf_capture();
-	skel = benchmon__open_and_load();
-	if (!skel)
+	skel = benchmon__open();
+	if (!skel || bm_choose_programs(skel->obj) < 0 || benchmon__load(skel) < 0) {
+		int code = errno;
+
+		benchmon__destroy(skel);
+		errno = code;
 		return bm_fail(err, errno, "kernel", "report this to the project",
 			       "benchmon's programs were refused: %s: %.300s", strerror(errno),
 			       bm_libbpf_said());
+	}
 	benchmon__destroy(skel);
 	return 0;
 }
