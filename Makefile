@@ -4,6 +4,7 @@
 # make check      all tests, on both kernels (sudo; installs what it needs)
 # make attack     the attack table alone [GROUP=files|exec|...] [KERNEL=6.1|6.12|native]
 # make install    DESTDIR= PREFIX=
+# make unit|fuzz|e2e   one kind of test alone
 # V=1 shows the commands; SAN=1 builds user space with ASan and UBSan below build/san
 
 VERSION := 0.1.0
@@ -60,9 +61,10 @@ PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all clean install uninstall check check-full demo attack unit deps
+.SECONDARY:
+.PHONY: all clean install uninstall manuals unit fuzz check check-full demo attack e2e deps
 
-all: $(PROGRAMS)
+all: $(PROGRAMS) manuals
 
 # --- BPF: many small files, one linked object, one skeleton ----------------------------------
 
@@ -107,6 +109,108 @@ $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	$(call msg,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -s $< -o $@
+
+# --- manuals: the synopsis comes from the command table ------------------------------------------
+
+MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon.bash
+manuals: $(MANUALS)
+
+build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
+	$(call msg,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)build/bin/benchmon synopsis >$@.synopsis && build/bin/benchmon synopsis options >$@.options
+	$(Q)sed -e '/^@SYNOPSIS@$$/{r $@.synopsis' -e 'd}' -e '/^@OPTIONS@$$/{r $@.options' -e 'd}' $< >$@
+	$(Q)rm $@.synopsis $@.options
+
+build/man/gatekeeperd.8: userspace/cli/gatekeeperd.8.in
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+build/man/benchmon.bash: build/bin/benchmon
+	@mkdir -p $(@D)
+	$(Q)$< completion bash >$@
+
+install: all
+	install -D -m 755 build/bin/benchmon $(DESTDIR)$(SBINDIR)/benchmon
+	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
+	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
+	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
+	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
+	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
+
+uninstall:
+	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
+		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon
+
+# --- tests -----------------------------------------------------------------------------------
+
+# A unit test is linked with every room below the daemon and the CLI, and with the CLI's functions.
+UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI)) \
+	$(filter-out %/main.o,$(call objects,gatekeeperd))
+
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(DAEMON_LIBS) -lcmocka -o $@
+
+build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 -Wall -Wextra -Wshadow -Werror -static -pthread \
+		$(filter %.c,$^) -o $@
+
+FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 10
+FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
+	bench/mounts.c))
+
+build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
+	$(call msg,FUZZ,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium) -o $@
+
+# Everything that `check` runs in the guests, built before they start.
+tests-built: all build/attack/payload $(UNIT)
+.PHONY: tests-built
+
+# test_network makes namespaces, interfaces and nft tables: it runs in the guests.
+unit: $(filter-out %/test_network,$(UNIT))
+	$(Q)set -e; for test in $^; do $$test; done
+
+fuzz: $(FUZZ)
+	$(Q)set -e; for target in $^; do mkdir -p build/corpus/$$(basename $$target); \
+		$$target -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=0 \
+			-artifact_prefix=build/fuzz/ build/corpus/$$(basename $$target); done
+
+deps:
+	@tools/deps build test run rootfs vm
+
+demo:
+	@tools/deps build run rootfs
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@tools/rootfs >/dev/null
+	@tools/on-kernel tools/demo
+
+check: deps
+	@tests/run check
+
+check-full: deps
+	@tests/run full
+
+GROUP ?=
+KERNEL ?=
+attack: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) all build/attack/payload
+	@tools/rootfs >/dev/null
+	@tests/attack/drive "$(GROUP)" "$(KERNEL)"
+
+e2e: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@tools/rootfs >/dev/null
+	@tests/e2e/drive "$(KERNEL)"
 
 -include $(wildcard build/bpf/*.d) $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 

@@ -58,9 +58,9 @@ enum bm_hook {
 /* Why a verdict is what it is. Names: userspace/base/names.c. */
 enum bm_rule {
 	BM_RULE_NONE,
-	BM_RULE_NO_GRANT,      /* the object has no grant in this Bench */
-	BM_RULE_RIGHTS,        /* it has one, without the rights asked for */
-	BM_RULE_REVOKED,       /* it had one; a tombstone stands in its place */
+	BM_RULE_NO_GRANT, /* the object has no grant in this Bench */
+	BM_RULE_RIGHTS,   /* it has one, without the rights asked for */
+	BM_RULE_REVOKED,  /* it had one; a tombstone stands in its place */
 	BM_RULE_EXPIRED,
 	BM_RULE_NOEXEC,        /* execution asked for, the grant is never executable */
 	BM_RULE_DEPTH,         /* BM_MAX_DEPTH parents and no object among them */
@@ -92,14 +92,14 @@ struct bm_bench {
 struct bm_config {
 	__u32 level_count;
 	__u32 level[BM_MAX_LEVELS];
-	__u32 abi;          /* BM_ABI_VERSION; written and read by user space alone */
+	__u32 abi; /* BM_ABI_VERSION; written and read by user space alone */
 	__u64 filter[BM_FILTER_WORDS];
-	__u64 next_object;  /* user space alone */
+	__u64 next_object; /* user space alone */
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
 struct bm_cgroup {
-	__u32 bench;        /* 0 until user space has set it: deny */
+	__u32 bench; /* 0 until user space has set it: deny */
 	__u32 pad;
 };
 
@@ -118,15 +118,15 @@ struct bm_grant_key {
 /* Rights 0 is a tombstone: revoked, and not yet carried through. */
 struct bm_grant {
 	__u32 rights;
-	__u32 grant;        /* 0: one of the Bench's own objects */
-	__u64 expiry_ns;    /* CLOCK_BOOTTIME; 0: none */
+	__u32 grant;     /* 0: one of the Bench's own objects */
+	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
 };
 
 /* destinations: the sealed set of each Bench. IPv4 as ::ffff:a.b.c.d, network byte order. */
 struct bm_dest_key {
 	__u32 bench;
-	__u16 port;         /* network byte order */
-	__u8 protocol;      /* IPPROTO_TCP or IPPROTO_UDP */
+	__u16 port;    /* network byte order */
+	__u8 protocol; /* IPPROTO_TCP or IPPROTO_UDP */
 	__u8 pad;
 	__u8 address[16];
 };
@@ -134,13 +134,13 @@ struct bm_dest_key {
 struct bm_dest {
 	__u32 grant;
 	__u32 pad;
-	__u64 expiry_ns;    /* CLOCK_BOOTTIME; 0: none */
+	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
 };
 
 /* stats: bench id -> counters, the truth about what was decided. */
 struct bm_stats {
-	__u64 seq;                               /* sequence number of the last event */
-	__u64 lost;                              /* events that found no room in the ring */
+	__u64 seq;                                /* sequence number of the last event */
+	__u64 lost;                               /* events that found no room in the ring */
 	__u64 count[BM_HOOK_MAX][BM_VERDICT_MAX]; /* BM_ALLOW is counted for BM_HOOK_ARRIVAL only */
 };
 
@@ -154,43 +154,43 @@ struct bm_stats {
  */
 struct bm_event_file {
 	__u64 inode;
-	__u32 device;       /* kernel encoding: major << 20 | minor */
-	__u32 wanted;       /* enum bm_rights asked for */
-	__u64 object;       /* 0: none found */
+	__u32 device; /* kernel encoding: major << 20 | minor */
+	__u32 wanted; /* enum bm_rights asked for */
+	__u64 object; /* 0: none found */
 	__u32 grant;
 	__u16 name_count;
-	__u16 truncated;    /* more parents than BM_NAMES */
+	__u16 truncated; /* more parents than BM_NAMES */
 	char names[BM_NAMES][BM_NAME_LEN];
 };
 
 struct bm_event_net {
 	__u8 address[16];
-	__u16 port;         /* network byte order */
+	__u16 port; /* network byte order */
 	__u8 protocol;
 	__u8 pad[5];
 };
 
 struct bm_event_arrival {
-	__u32 fd;           /* the fd that refused the exec, when denied */
-	__u32 mode[3];      /* st_mode of fds 0 to 2, 0 when closed: recorded when allowed */
+	__u32 fd;      /* the fd that refused the exec, when denied */
+	__u32 mode[3]; /* st_mode of fds 0 to 2, 0 when closed: recorded when allowed */
 };
 
 struct bm_event_task {
-	__u32 target;       /* pid, initial namespace */
+	__u32 target; /* pid, initial namespace */
 	__u32 pad;
 };
 
 struct bm_event {
-	__u64 time_ns;      /* CLOCK_BOOTTIME */
+	__u64 time_ns; /* CLOCK_BOOTTIME */
 	__u64 seq;
 	__u32 bench;
-	__u32 hook;         /* enum bm_hook; says which member of the union holds */
-	__u32 verdict;      /* enum bm_verdict */
-	__u32 rule;         /* enum bm_rule */
-	__u32 pid;          /* tgid, initial namespace; 0 at packets: nobody's context */
+	__u32 hook;    /* enum bm_hook; says which member of the union holds */
+	__u32 verdict; /* enum bm_verdict */
+	__u32 rule;    /* enum bm_rule */
+	__u32 pid;     /* tgid, initial namespace; 0 at packets: nobody's context */
 	__u32 tid;
-	__u32 uid;          /* initial user namespace */
-	__s32 error;        /* errno the caller got, 0 when allowed or dropped */
+	__u32 uid;   /* initial user namespace */
+	__s32 error; /* errno the caller got, 0 when allowed or dropped */
 	char comm[BM_COMM_LEN];
 	union {
 		struct bm_event_file file;
@@ -203,13 +203,13 @@ struct bm_event {
 /* What a task is to its Bench; task storage. */
 enum bm_task_state {
 	BM_TASK_UNKNOWN,
-	BM_TASK_ARRIVAL,    /* entered from outside and has not executed the payload yet */
-	BM_TASK_RESIDENT,   /* payload: never an arrival again */
+	BM_TASK_ARRIVAL,  /* entered from outside and has not executed the payload yet */
+	BM_TASK_RESIDENT, /* payload: never an arrival again */
 };
 
 struct bm_task {
 	__u32 state;
-	__u32 recorded;     /* an exec was refused by file_open and that is recorded */
+	__u32 recorded; /* an exec was refused by file_open and that is recorded */
 };
 
 _Static_assert(sizeof(struct bm_bench) == 16, "map value");

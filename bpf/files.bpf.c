@@ -22,8 +22,7 @@ static __always_inline __u32 rights_of_open(struct file *file)
 /* The failing execve comes to bm_refused next, which would record it once more. */
 static __always_inline void note_recorded(void)
 {
-	struct bm_task *task =
-		bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
+	struct bm_task *task = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), NULL, 0);
 
 	if (task)
 		task->recorded = 1;

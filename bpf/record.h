@@ -57,7 +57,8 @@ static __always_inline void record_names(struct bm_event_file *event, struct den
 	for (int i = 0; i < BM_NAMES; i++) {
 		struct dentry *parent = dentry->d_parent;
 
-		if (bpf_probe_read_kernel_str(event->names[i], BM_NAME_LEN, dentry->d_name.name) < 0)
+		if (bpf_probe_read_kernel_str(event->names[i], BM_NAME_LEN, dentry->d_name.name) <
+		    0)
 			event->names[i][0] = '\0';
 		event->name_count = i + 1;
 		if (parent == dentry) {

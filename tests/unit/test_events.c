@@ -222,6 +222,15 @@ static void each_kind_decodes(void **state)
 				    "\"object\":{\"path\":\"/etc/shadow\",\"device\":\"8:17\","
 				    "\"inode\":1234,\"wanted\":\"rwx\",\"grant\":\"b1/3\"}}");
 
+	event = base(BM_HOOK_EXEC, BM_RULE_EXEC_REFUSED);
+	event.file.wanted = BM_X;
+	snprintf((char *)event.file.names, sizeof(event.file.names), "%s",
+		 "/in/a directory whose name is longer than one of them/prog");
+	assert_decodes(&event, HEAD "\"deny\",\"hook\":\"exec\",\"rule\":\"exec-refused\","
+				    "\"errno\":\"EACCES\"," PROCESS
+				    "\"object\":{\"path\":\"/in/a directory whose name is longer than "
+				    "one of them/prog\",\"wanted\":\"x\"}}");
+
 	event = net_event(AF_INET, "198.51.100.10", 80, IPPROTO_TCP);
 	assert_decodes(&event, HEAD "\"deny\",\"hook\":\"connect4\",\"rule\":\"not-sealed\","
 				    "\"errno\":\"EPERM\"," PROCESS
@@ -409,6 +418,10 @@ static void members_out_of_range(void **state)
 	for (size_t i = 0; i < 9; i++)
 		assert_malformed(&bad[i], sizeof(bad[i]));
 	bad[0] = good;
+	bad[0].rule = BM_RULE_EXEC_REFUSED;
+	memset(bad[0].file.names, 'x', sizeof(bad[0].file.names));
+	assert_malformed(&bad[0], sizeof(bad[0]));
+	bad[0] = good;
 	bad[0].seq = bad[0].file.inode = bad[0].time_ns = UINT64_MAX;
 	bad[0].error = 4095;
 	autojson *json = decode(&bad[0]);
@@ -434,6 +447,7 @@ static void whatever_decodes_fits_the_schema(void **state)
 		event.comm[BM_COMM_LEN - 1] = '\0';
 		event.file.wanted &= 7;
 		event.file.name_count %= BM_NAMES + 1;
+		/* That rule has one string in their place, which ends in the last of them. */
 		if (round % 3)
 			for (int i = 0; i < BM_NAMES; i++)
 				event.file.names[i][BM_NAME_LEN - 1] = '\0';

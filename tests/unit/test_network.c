@@ -127,7 +127,7 @@ static int serve(int ns, const char *text)
 
 static bool ready(int fd, short events, int ms)
 {
-	struct pollfd polled = {fd, events, 0};
+	struct pollfd polled = { fd, events, 0 };
 
 	return poll(&polled, 1, ms) == 1;
 }
@@ -179,7 +179,7 @@ static bool datagram(int ns, const char *text, int server, size_t len, int ms)
 /* Sees what arrives at an interface, whatever its addresses. */
 static int sniff(int ns, const char *interface, uint16_t protocol)
 {
-	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(protocol)};
+	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(protocol) };
 	/* With a protocol it would see every interface until it is bound. */
 	int fd = open_socket(ns, AF_PACKET, SOCK_DGRAM, 0);
 
@@ -245,7 +245,7 @@ static bool raw6(int ns, const char *text, uint8_t next, uint8_t hops, uint8_t t
 {
 	struct bm_destination d = dest(text);
 	autoclose fd = open_socket(ns, AF_INET6, SOCK_RAW, IPPROTO_RAW);
-	uint8_t packet[64] = {[0] = 0x60, [5] = 24, [6] = next, [7] = hops};
+	uint8_t packet[64] = { [0] = 0x60, [5] = 24, [6] = next, [7] = hops };
 	struct sockaddr_storage address;
 	socklen_t len = sockaddr_of(&d, &address);
 	uint8_t *payload = packet + 40;
@@ -640,8 +640,8 @@ static void test_fragments(void **state)
 /* The destination itself cannot open a connection to the Bench from the sealed port. */
 static void test_no_way_in(void **state)
 {
-	struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(9090)};
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(22)};
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_port = htons(9090) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(22) };
 	autoclose server = -1, client = -1, sniffer = -1;
 	struct bm_error err = {};
 	int on = 1;

@@ -57,7 +57,7 @@ bool bm_chain_torn(const char *tail, size_t len)
 
 static int reserved(struct json_object *fields, struct bm_error *err)
 {
-	static const char *const keys[] = {"n", "time", "event", "prev", "hash"};
+	static const char *const keys[] = { "n", "time", "event", "prev", "hash" };
 
 	for (size_t i = 0; fields && i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (json_object_object_get_ex(fields, keys[i], NULL))
@@ -87,7 +87,7 @@ int bm_chain_seal(const struct bm_chain *head, uint64_t realtime_ns, const char 
 	bm_json_add_string(json, "time", bm_time_format(realtime_ns, time));
 	bm_json_add_string(json, "event", event);
 	if (fields) {
-		json_object_object_foreach (fields, key, value)
+		json_object_object_foreach(fields, key, value)
 			bm_json_add(json, key, json_object_get(value));
 	}
 	bm_json_add_string(json, "prev", head->hash);

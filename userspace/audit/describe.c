@@ -26,9 +26,6 @@ const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_
 	char *p = buf, *end = buf + BM_PATH_LEN;
 
 	*p = '\0';
-	/* BM_RULE_EXEC_REFUSED: one string, as the process gave it. */
-	if (!file->name_count)
-		return bm_escape((const char *)file->names, buf, BM_PATH_LEN);
 	if (file->truncated)
 		p = stpcpy(p, "...");
 	if (has_root(file)) {
@@ -49,7 +46,7 @@ const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_
 
 static bool is_v4(const __u8 address[16])
 {
-	static const __u8 mapped[12] = {[10] = 0xff, [11] = 0xff};
+	static const __u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 	return !memcmp(address, mapped, sizeof(mapped));
 }

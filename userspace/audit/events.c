@@ -43,7 +43,7 @@ static bool file_valid(const struct bm_event_file *file, size_t size)
 	for (unsigned int i = 0; i < file->name_count; i++)
 		if (!memchr(file->names[i], '\0', BM_NAME_LEN))
 			return false;
-	return file->name_count || memchr(file->names, '\0', sizeof(file->names));
+	return true;
 }
 
 static bool event_valid(const struct bm_event *event, size_t size)
@@ -56,6 +56,10 @@ static bool event_valid(const struct bm_event *event, size_t size)
 		return false;
 	switch (kinds[event->hook]) {
 	case KIND_FILE:
+		/* One string instead of names, as the process gave it. */
+		if (event->rule == BM_RULE_EXEC_REFUSED && !memchr(event->file.names, '\0',
+								   sizeof(event->file.names)))
+			return false;
 		return file_valid(&event->file, rest);
 	case KIND_NET:
 		return rest >= sizeof(event->net);
@@ -86,14 +90,18 @@ static int add_process(struct json_object *json, const struct bm_event *event)
 	return 0;
 }
 
-static int add_object(struct json_object *json, const struct bm_event_file *file, const char *bench)
+static int add_object(struct json_object *json, const struct bm_event *event, const char *bench)
 {
+	const struct bm_event_file *file = &event->file;
 	struct json_object *object = json_object_new_object();
 	char path[BM_PATH_LEN], rights[BM_RIGHTS_LEN], text[BM_GRANT_ID_LEN + 16];
 
 	if (!object)
 		return -ENOMEM;
-	bm_json_add_string(object, "path", bm_describe_path(file, path));
+	bm_json_add_string(object, "path",
+			   event->rule == BM_RULE_EXEC_REFUSED
+				   ? bm_escape((const char *)file->names, path, sizeof(path))
+				   : bm_describe_path(file, path));
 	if (file->inode) {
 		snprintf(text, sizeof(text), "%u:%u", file->device >> 20, file->device & 0xfffff);
 		bm_json_add_string(object, "device", text);
@@ -166,7 +174,7 @@ static int add_kind(struct json_object *json, const struct bm_event *event, cons
 
 	switch (kinds[event->hook]) {
 	case KIND_FILE:
-		return add_object(json, &event->file, bench);
+		return add_object(json, event, bench);
 	case KIND_NET:
 		bm_json_add_string(json, "destination", bm_describe_net(&event->net, text));
 		return 0;

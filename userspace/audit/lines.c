@@ -12,7 +12,7 @@ int bm_lines_open(struct bm_lines *ret, int fd, off_t end)
 
 	if (!buf)
 		return -ENOMEM;
-	*ret = (struct bm_lines){.fd = fd, .end = end, .buf = buf};
+	*ret = (struct bm_lines){ .fd = fd, .end = end, .buf = buf };
 	return 0;
 }
 

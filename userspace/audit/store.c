@@ -92,8 +92,8 @@ static int write_line(struct bm_store *store, const char *line)
 {
 	size_t len = strlen(line);
 	struct iovec iov[] = {
-		{(void *)(uintptr_t)line, len},
-		{(void *)(uintptr_t) "\n", 1},
+		{ (void *)(uintptr_t)line, len },
+		{ (void *)(uintptr_t) "\n", 1 },
 	};
 	struct stat st;
 	ssize_t n;
@@ -174,7 +174,7 @@ uint64_t bm_store_unwritten(const struct bm_store *store)
 void bm_reader_attach(struct bm_reader *reader, struct bm_store *store, const char *bench,
 		      uint64_t since)
 {
-	*reader = (struct bm_reader){.store = store, .since = since, .next = store->readers};
+	*reader = (struct bm_reader){ .store = store, .since = since, .next = store->readers };
 	snprintf(reader->bench, sizeof(reader->bench), "%s", bench ?: "");
 	if (store->added > BM_STORE_EVENTS)
 		reader->position = store->added - BM_STORE_EVENTS;

@@ -10,7 +10,7 @@
 static size_t decode(const unsigned char *s, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t len = s[0] < 0x80	  ? 1
+	size_t len = s[0] < 0x80             ? 1
 		     : (s[0] & 0xe0) == 0xc0 ? 2
 		     : (s[0] & 0xf0) == 0xe0 ? 3
 		     : (s[0] & 0xf8) == 0xf0 ? 4

@@ -124,9 +124,9 @@ static _Noreturn void run_child(const char *const *argv, int out, int err)
 static int collect(int pidfd, int *fds, char **text, size_t *len, int timeout_ms)
 {
 	uint64_t deadline = bm_now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
-	struct pollfd polled[3] = {
-		{ fds[0], POLLIN, 0 }, { fds[1], POLLIN, 0 }, { pidfd, POLLIN, 0 }
-	};
+	struct pollfd polled[3] = { { fds[0], POLLIN, 0 },
+				    { fds[1], POLLIN, 0 },
+				    { pidfd, POLLIN, 0 } };
 	bool ended = false;
 
 	while (!ended) {
@@ -156,8 +156,7 @@ static int collect(int pidfd, int *fds, char **text, size_t *len, int timeout_ms
 	return 0;
 }
 
-int bm_run(const char *const *argv, int timeout_ms, int *ret_status, char **ret_out,
-	   char **ret_err)
+int bm_run(const char *const *argv, int timeout_ms, int *ret_status, char **ret_out, char **ret_err)
 {
 	autofree char *out = NULL, *err = NULL;
 	char *text[2] = {};

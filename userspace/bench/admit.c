@@ -30,13 +30,13 @@ static const struct {
 	int cap;
 	const char *name;
 } refused[] = {
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },	{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },
-	{ CAP_NET_RAW, "CAP_NET_RAW" },		{ CAP_BPF, "CAP_BPF" },
-	{ CAP_PERFMON, "CAP_PERFMON" },		{ CAP_SYS_MODULE, "CAP_SYS_MODULE" },
-	{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO" },	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
-	{ CAP_MKNOD, "CAP_MKNOD" },		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
-	{ CAP_SYS_BOOT, "CAP_SYS_BOOT" },	{ CAP_SYSLOG, "CAP_SYSLOG" },
-	{ CAP_MAC_ADMIN, "CAP_MAC_ADMIN" },	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE" },
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" }, { CAP_NET_ADMIN, "CAP_NET_ADMIN" },
+	{ CAP_NET_RAW, "CAP_NET_RAW" },     { CAP_BPF, "CAP_BPF" },
+	{ CAP_PERFMON, "CAP_PERFMON" },     { CAP_SYS_MODULE, "CAP_SYS_MODULE" },
+	{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO" }, { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+	{ CAP_MKNOD, "CAP_MKNOD" },         { CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+	{ CAP_SYS_BOOT, "CAP_SYS_BOOT" },   { CAP_SYSLOG, "CAP_SYSLOG" },
+	{ CAP_MAC_ADMIN, "CAP_MAC_ADMIN" }, { CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE" },
 };
 
 /* The bounding set: what any process in it could ever get, by a set-id file or as root. */
@@ -57,9 +57,11 @@ static int check_capabilities(pid_t pid, struct bm_error *err)
 	bounding = strtoull(line + strlen("\nCapBnd:"), NULL, 16);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (bounding & 1ull << refused[i].cap)
-			return bm_fail(err, EPERM, "capabilities", "drop it from the container's bounding set",
-				       "the container may use %s, with which it could undo the walls",
-				       refused[i].name);
+			return bm_fail(
+				err, EPERM, "capabilities",
+				"drop it from the container's bounding set",
+				"the container may use %s, with which it could undo the walls",
+				refused[i].name);
 	return 0;
 }
 
@@ -85,10 +87,11 @@ static int check_members(pid_t pid, const struct bm_cgroup_ref *cgroup, struct b
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "cgroup %s", cgroup->path);
-	return m.stranger ? bm_fail(err, EBUSY, "own-cgroup", "give the container a cgroup of its own",
-				    "cgroup %s also holds process %d of another mount namespace",
-				    cgroup->path, m.stranger)
-			  : 0;
+	return m.stranger
+		       ? bm_fail(err, EBUSY, "own-cgroup", "give the container a cgroup of its own",
+				 "cgroup %s also holds process %d of another mount namespace",
+				 cgroup->path, m.stranger)
+		       : 0;
 }
 
 static bool in_cgroup(pid_t pid, const struct bm_cgroup_ref *cgroup)
@@ -113,10 +116,11 @@ static int check_network(pid_t pid, const struct bm_cgroup_ref *cgroup, struct b
 		pid_t other = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
 		if (other && namespace_of(other, "net") == net && !in_cgroup(other, cgroup))
-			return bm_fail(err, EPERM, "own-network",
-				       "give the container a network namespace of its own",
-				       "its network namespace is shared with process %d outside of it",
-				       other);
+			return bm_fail(
+				err, EPERM, "own-network",
+				"give the container a network namespace of its own",
+				"its network namespace is shared with process %d outside of it",
+				other);
 	}
 	return 0;
 }
@@ -127,7 +131,8 @@ int bm_admit(pid_t pid, const struct bm_cgroup_ref *cgroup, struct bm_error *err
 
 	if (namespace_of(pid, "mnt") == namespace_of(1, "mnt"))
 		return bm_fail(err, EPERM, "container", "give the container's init process",
-			       "process %d runs in the host's mount namespace: it is no container", pid);
+			       "process %d runs in the host's mount namespace: it is no container",
+			       pid);
 	r = check_network(pid, cgroup, err);
 	if (r == 0)
 		r = check_members(pid, cgroup, err);

@@ -68,7 +68,8 @@ static int make_dirs(const struct paths *p, const struct bm_box *box, uint32_t b
 		r = make_dir(p->lower, 0711, 0, err);
 	if (r == 0)
 		r = make_dir(p->state, 0711, 0, err);
-	/* The root directory of the overlay is the upper one's: same mode as the root file system. */
+	/* The root directory of the overlay is the upper one's: same mode as the root file system.
+	 */
 	if (r == 0)
 		r = make_dir(p->upper, st.st_mode & 01777, base, err);
 	if (r == 0)
@@ -102,7 +103,8 @@ static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t
 	return 0;
 }
 
-/* Over itself, so that what is bound from there has these flags whatever the runtime makes of it. */
+/* Over itself, so that what is bound from there has these flags whatever the runtime makes of it.
+ */
 static int mount_scratch(const struct paths *p, struct bm_error *err)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };

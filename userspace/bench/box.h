@@ -23,9 +23,9 @@
 
 struct bm_box {
 	const char *name;
-	int rootfs;        /* directory, opened by the caller */
-	pid_t peer;        /* the caller, in whose mount namespace rootfs is */
-	uint32_t slot;     /* of the id ranges; nobody else's while the box lives */
+	int rootfs;            /* directory, opened by the caller */
+	pid_t peer;            /* the caller, in whose mount namespace rootfs is */
+	uint32_t slot;         /* of the id ranges; nobody else's while the box lives */
 	uint64_t memory, pids; /* limits, 0: none */
 };
 

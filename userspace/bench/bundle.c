@@ -11,8 +11,8 @@
 #define ID_COUNT 65536
 
 const char *const bm_capabilities[] = {
-	"CAP_AUDIT_WRITE", "CAP_CHOWN",	 "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
-	"CAP_KILL",	   "CAP_SETFCAP", "CAP_SETGID",	     "CAP_SETUID", "CAP_NET_BIND_SERVICE",
+	"CAP_AUDIT_WRITE", "CAP_CHOWN",   "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
+	"CAP_KILL",        "CAP_SETFCAP", "CAP_SETGID",       "CAP_SETUID", "CAP_NET_BIND_SERVICE",
 	"CAP_SYS_CHROOT",  NULL,
 };
 
@@ -61,16 +61,16 @@ static struct json_object *mounts(const struct bm_bundle *bundle)
 {
 	struct json_object *list = json_object_new_array();
 
-	json_object_array_add(list, mount_of("/proc", "proc", "proc",
-					     STRINGS("nosuid", "noexec", "nodev")));
+	json_object_array_add(
+		list, mount_of("/proc", "proc", "proc", STRINGS("nosuid", "noexec", "nodev")));
 	json_object_array_add(list, mount_of("/dev", "tmpfs", "tmpfs",
 					     STRINGS("nosuid", "noexec", "mode=755", "size=64k")));
 	json_object_array_add(list, mount_of("/dev/pts", "devpts", "devpts",
 					     STRINGS("nosuid", "noexec", "newinstance",
 						     "ptmxmode=0666", "mode=0620", "gid=5")));
-	json_object_array_add(list, mount_of("/dev/shm", "tmpfs", "shm",
-					     STRINGS("nosuid", "noexec", "nodev", "mode=1777",
-						     "size=64m")));
+	json_object_array_add(
+		list, mount_of("/dev/shm", "tmpfs", "shm",
+			       STRINGS("nosuid", "noexec", "nodev", "mode=1777", "size=64m")));
 	json_object_array_add(list, mount_of("/dev/mqueue", "mqueue", "mqueue",
 					     STRINGS("nosuid", "noexec", "nodev")));
 	json_object_array_add(list, mount_of("/work", "bind", bundle->scratch,
@@ -91,7 +91,8 @@ static struct json_object *id_map(uint32_t base)
 
 static struct json_object *namespaces(void)
 {
-	static const char *const types[] = { "pid", "ipc", "uts", "mount", "user", "network", "cgroup" };
+	static const char *const types[] = { "pid",  "ipc",     "uts",   "mount",
+					     "user", "network", "cgroup" };
 	struct json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -151,8 +152,9 @@ static struct json_object *linux_part(const struct bm_bundle *bundle)
 		    STRINGS("/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
 			    "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
 			    "/proc/scsi", "/proc/kallsyms", "/proc/kmsg", "/proc/config.gz"));
-	bm_json_add(json, "readonlyPaths",
-		    STRINGS("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"));
+	bm_json_add(
+		json, "readonlyPaths",
+		STRINGS("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"));
 	return json;
 }
 

@@ -88,7 +88,8 @@ int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error 
 	int r;
 
 	if (!root)
-		return bm_fail(err, EXDEV, "cgroup-v2", "boot with systemd.unified_cgroup_hierarchy=1",
+		return bm_fail(err, EXDEV, "cgroup-v2",
+			       "boot with systemd.unified_cgroup_hierarchy=1",
 			       "this host has cgroup v1 only");
 	if (!strncmp(path, root, strlen(root)))
 		path += strlen(root);
@@ -102,7 +103,8 @@ int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error 
 	if (ref.fd < 0)
 		return bm_fail(err, errno, NULL, NULL, "cgroup %s: %s", path, strerror(errno));
 	if (fstatfs(ref.fd, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
-		return bm_fail(err, EXDEV, "cgroup-v2", NULL, "%s is not in the v2 hierarchy", path);
+		return bm_fail(err, EXDEV, "cgroup-v2", NULL, "%s is not in the v2 hierarchy",
+			       path);
 	r = id_of(ref.fd, &ref.id);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "cgroup %s: id", path);

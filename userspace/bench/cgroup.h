@@ -12,9 +12,9 @@
 #define BM_CGROUP_PATH 512
 
 struct bm_cgroup_ref {
-	int fd;              /* the directory */
-	uint64_t id;         /* as bpf_get_current_ancestor_cgroup_id() gives it */
-	uint32_t level;      /* 0 is the root */
+	int fd;                    /* the directory */
+	uint64_t id;               /* as bpf_get_current_ancestor_cgroup_id() gives it */
+	uint32_t level;            /* 0 is the root */
 	char path[BM_CGROUP_PATH]; /* below the v2 root: "/benchmon/b1" */
 };
 #define BM_CGROUP_NONE ((struct bm_cgroup_ref){ .fd = -1 })

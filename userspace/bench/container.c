@@ -50,7 +50,8 @@ static int check_id(const char *id, struct bm_error *err)
 		if (!isalnum((unsigned char)*p) && !strchr("_.+-", *p))
 			id = "";
 	if (!*id || *id == '.' || *id == '-' || strlen(id) > 255)
-		return bm_fail(err, EINVAL, "container-id", "take it from `crun list` or `podman ps`",
+		return bm_fail(err, EINVAL, "container-id",
+			       "take it from `crun list` or `podman ps`",
 			       "\"%s\" is no container id", bm_escape(id, shown, sizeof(shown)));
 	return 0;
 }

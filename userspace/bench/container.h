@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 
-#define BM_CRUN_ROOT "/run/benchmon/crun"      /* of the containers made here */
-#define BM_CRUN_DEFAULT_ROOT "/run/crun"       /* of everybody else's */
+#define BM_CRUN_ROOT "/run/benchmon/crun" /* of the containers made here */
+#define BM_CRUN_DEFAULT_ROOT "/run/crun"  /* of everybody else's */
 
 /* The init process of container id; *ret_created: it waits to be started. */
 int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *ret_created,

@@ -28,10 +28,10 @@ static const char *const ns_names[NS_MAX] = { "pid", "mnt", "net", "uts", "ipc",
 
 struct context {
 	const struct bm_exec *exec;
-	int ns[NS_MAX];        /* -1: the daemon's own already */
+	int ns[NS_MAX]; /* -1: the daemon's own already */
 	int root;
 	uint64_t bounding;
-	int report;            /* close-on-exec: an errno, or the end of file at execve */
+	int report; /* close-on-exec: an errno, or the end of file at execve */
 	pid_t pid;
 };
 
@@ -85,7 +85,8 @@ static int limit_capabilities(uint64_t bounding)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = {
 		{ .effective = (uint32_t)bounding, .permitted = (uint32_t)bounding },
-		{ .effective = (uint32_t)(bounding >> 32), .permitted = (uint32_t)(bounding >> 32) },
+		{ .effective = (uint32_t)(bounding >> 32),
+		  .permitted = (uint32_t)(bounding >> 32) },
 	};
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
@@ -157,7 +158,8 @@ static int set_stdio(const struct context *c)
 	return syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
-/* In the Bench's cgroup and pid namespace, marked an arrival, still with the daemon's credentials. */
+/* In the Bench's cgroup and pid namespace, marked an arrival, still with the daemon's credentials.
+ */
 static _Noreturn void payload(struct context *c)
 {
 	const struct bm_exec *x = c->exec;
@@ -170,6 +172,8 @@ static _Noreturn void payload(struct context *c)
 		signal(s, SIG_DFL);
 	setsid();
 	umask(022);
+	/* In events it is not to be taken for the daemon. */
+	prctl(PR_SET_NAME, "benchmon-exec");
 	r = set_stdio(c);
 	if (r == 0 && x->tty && ioctl(0, TIOCSCTTY, 0) < 0)
 		r = -errno;
@@ -189,8 +193,8 @@ static _Noreturn void payload(struct context *c)
 /* In a helper: joins what needs the daemon's credentials, then forks into the cgroup. */
 static int join(void *arg, int *ret_fd, struct bm_error *err)
 {
-	static const int flags[NS_USER] = { CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWUTS,
-					    CLONE_NEWIPC, 0 };
+	static const int flags[NS_USER] = { CLONE_NEWPID, CLONE_NEWNS,  CLONE_NEWNET,
+					    CLONE_NEWUTS, CLONE_NEWIPC, 0 };
 	struct context *c = arg;
 	int pidfd = -1;
 	struct clone_args args = {
@@ -247,8 +251,9 @@ int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, st
 
 		waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
 		return bm_fail(err, code, "exec",
-			       code == ENOENT ? "see what is in its root file system" :
-			       code == EACCES ? "`benchmon events` has the reason" : NULL,
+			       code == ENOENT   ? "see what is in its root file system"
+			       : code == EACCES ? "`benchmon events` has the reason"
+						: NULL,
 			       "%s: %s", exec->argv[0], strerror(code));
 	}
 	*ret_pid = r;

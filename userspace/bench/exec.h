@@ -10,14 +10,14 @@
 #include "bench/cgroup.h"
 
 struct bm_exec {
-	pid_t pid;             /* a process of the container, whose namespaces are joined */
+	pid_t pid; /* a process of the container, whose namespaces are joined */
 	const struct bm_cgroup_ref *cgroup;
-	char *const *argv;     /* argv[0] is searched in the PATH of env */
+	char *const *argv; /* argv[0] is searched in the PATH of env */
 	char *const *env;
-	const char *cwd;       /* NULL: / */
+	const char *cwd; /* NULL: / */
 	int stdio[3];
-	bool tty;              /* stdio[0] becomes the controlling terminal */
-	bool filter;           /* the syscall filter of Benches that benchmon makes */
+	bool tty;    /* stdio[0] becomes the controlling terminal */
+	bool filter; /* the syscall filter of Benches that benchmon makes */
 };
 
 /*

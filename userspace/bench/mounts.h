@@ -14,8 +14,8 @@ struct bm_mount {
 	uint64_t id;
 	uint32_t major, minor;
 	bool ro, noexec;
-	const char *root;    /* within its file system */
-	const char *target;  /* as seen from the root of the process */
+	const char *root;   /* within its file system */
+	const char *target; /* as seen from the root of the process */
 	const char *fstype;
 	const char *options; /* of the file system: lowerdir=... */
 };

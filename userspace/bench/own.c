@@ -50,7 +50,8 @@ static bool on_host(const struct bm_mounts *host, const struct bm_mount *m)
 /* null, zero, full, random, urandom, tty: they hold nothing of the host. */
 static bool harmless_device(dev_t rdev)
 {
-	static const unsigned allowed[][2] = { { 1, 3 }, { 1, 5 }, { 1, 7 }, { 1, 8 }, { 1, 9 }, { 5, 0 } };
+	static const unsigned allowed[][2] = { { 1, 3 }, { 1, 5 }, { 1, 7 },
+					       { 1, 8 }, { 1, 9 }, { 5, 0 } };
 
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
 		if (major(rdev) == allowed[i][0] && minor(rdev) == allowed[i][1])
@@ -72,7 +73,8 @@ static bool runtime_file(const char *target)
 
 static bool fstype_in(const struct bm_mount *m, const char *a, const char *b, const char *c)
 {
-	return !strcmp(m->fstype, a) || (b && !strcmp(m->fstype, b)) || (c && !strcmp(m->fstype, c));
+	return !strcmp(m->fstype, a) || (b && !strcmp(m->fstype, b)) ||
+	       (c && !strcmp(m->fstype, c));
 }
 
 const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
@@ -114,7 +116,8 @@ static int add_layer(struct bm_own_list *own, const char *path, uint32_t rights,
 	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		return bm_fail(err, errno, "own-objects", "mount the container's layers for benchmon too",
+		return bm_fail(err, errno, "own-objects",
+			       "mount the container's layers for benchmon too",
 			       "layer %.200s of the rootfs: %s", path, strerror(errno));
 	return bm_own_add(own, "layer", path, rights, fd);
 }
@@ -125,7 +128,8 @@ static int add_layers(const struct bm_mount *m, struct bm_own_list *own, struct 
 	int r = 0;
 
 	if (!bm_mount_option(m->options, "lowerdir", buf, sizeof(buf)))
-		return bm_fail(err, ENAMETOOLONG, "own-objects", NULL, "the rootfs has too many layers");
+		return bm_fail(err, ENAMETOOLONG, "own-objects", NULL,
+			       "the rootfs has too many layers");
 	while (r == 0 && (path = strsep(&rest, ":")))
 		r = add_layer(own, path, BM_R | BM_X, err);
 	if (r == 0 && bm_mount_option(m->options, "upperdir", buf, sizeof(buf)))
@@ -152,14 +156,16 @@ int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, stru
 		const char *what;
 		uint32_t rights;
 		struct statx stx;
-		autoclose fd = (int)syscall(SYS_openat2, target->root, m->target, &how, sizeof(how));
+		autoclose fd =
+			(int)syscall(SYS_openat2, target->root, m->target, &how, sizeof(how));
 
 		/* Over-mounted, or outside the root: no path leads there. */
 		if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0 ||
 		    stx.stx_mnt_id != m->id)
 			continue;
-		what = bm_own_classify(m, stx.stx_mode, makedev(stx.stx_rdev_major, stx.stx_rdev_minor),
-				       &host, &rights);
+		what = bm_own_classify(m, stx.stx_mode,
+				       makedev(stx.stx_rdev_major, stx.stx_rdev_minor), &host,
+				       &rights);
 		if (!what)
 			continue;
 		r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));

@@ -26,7 +26,8 @@ void bm_own_done(struct bm_own_list *own);
 #define autoown __attribute__((cleanup(bm_own_done))) struct bm_own_list
 
 /* Takes over fd. */
-int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint32_t rights, int fd);
+int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint32_t rights,
+	       int fd);
 
 /* What mount m is to a Bench: the reason and the rights, or NULL for a mount of the host.
  * host: the mounts of the host, to tell a private tmpfs from a shared one. */

@@ -93,7 +93,8 @@ static int refuse_covered(int source, pid_t peer, struct bm_error *err)
 		if (!strncmp(target, path, (size_t)len) && target[len] == '/')
 			return bm_fail(err, EBUSY, "no-submounts",
 				       "grant the directories that are meant one by one",
-				       "%.200s is mounted below it; what that covers would show", target);
+				       "%.200s is mounted below it; what that covers would show",
+				       target);
 	}
 	return 0;
 }
@@ -144,7 +145,8 @@ int bm_dest_check(const char *dest, struct bm_error *err)
 	static const char remedy[] = "give an absolute path such as /in/src";
 
 	if (dest[0] != '/' || !dest[1])
-		return bm_fail(err, EINVAL, "destination", remedy, "the destination is not below /");
+		return bm_fail(err, EINVAL, "destination", remedy,
+			       "the destination is not below /");
 	if (strlen(dest) > 255)
 		return bm_fail(err, ENAMETOOLONG, "destination", remedy,
 			       "the destination is longer than 255 bytes");
@@ -172,7 +174,8 @@ struct place_args {
 
 static int open_below(int dir, const char *name, uint64_t flags)
 {
-	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE };
+	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC | O_NOFOLLOW,
+				.resolve = RESOLVE };
 
 	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
 }

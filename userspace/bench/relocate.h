@@ -15,9 +15,9 @@
 /* What of a process is entered: fds, so that its end or a reused pid changes nothing. */
 struct bm_target {
 	pid_t pid;
-	int root;    /* O_PATH of its root directory */
-	int mnt;     /* its mount namespace */
-	uid_t uid;   /* its root's ids outside */
+	int root;  /* O_PATH of its root directory */
+	int mnt;   /* its mount namespace */
+	uid_t uid; /* its root's ids outside */
 	gid_t gid;
 };
 #define BM_TARGET_NONE ((struct bm_target){ .root = -1, .mnt = -1 })

@@ -16,7 +16,8 @@ struct bm_id_map {
 /* An fd of a fresh user namespace with these maps and no process in it. */
 int bm_userns_make(struct bm_id_map uids, struct bm_id_map gids, int *ret_fd, struct bm_error *err);
 
-/* The outside ids of 0 in the user namespace of pid, 0 in the initial one. -ENXIO: 0 is unmapped. */
+/* The outside ids of 0 in the user namespace of pid, 0 in the initial one. -ENXIO: 0 is unmapped.
+ */
 int bm_userns_root_of(pid_t pid, uid_t *ret_uid, gid_t *ret_gid, struct bm_error *err);
 
 #endif

@@ -26,7 +26,7 @@ static void print_values(void)
 	printf("\tcase \"$prev\" in\n");
 	for (int opt = 0; opt < OPT_MAX; opt++) {
 		const struct cli_option *o = &cli_options[opt];
-		char key[4] = {'|', '-', o->key, '\0'};
+		char key[4] = { '|', '-', o->key, '\0' };
 
 		if (o->arg)
 			printf("\t--%s%s)\n\t\tCOMPREPLY=($(compgen %s -- \"$cur\"))\n"

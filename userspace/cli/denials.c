@@ -56,7 +56,7 @@ void cli_denials_add(struct cli_denials *denials, struct json_object *event)
 	if (!grown)
 		return;
 	denials->list = grown;
-	grown[denials->kinds++] = (struct cli_denial){json_object_get(event), 1};
+	grown[denials->kinds++] = (struct cli_denial){ json_object_get(event), 1 };
 }
 
 int cli_denials_read(int socket, const char *bench, struct cli_denials *ret, struct bm_error *err)

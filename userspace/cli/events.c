@@ -12,9 +12,9 @@
 static int await(int socket, struct bm_error *err)
 {
 	struct pollfd polled[] = {
-		{socket, POLLIN, 0},
-		{cli_signals_fd(), POLLIN, 0},
-		{STDOUT_FILENO, 0, 0}, /* POLLERR: the reader of our pipe has gone */
+		{ socket, POLLIN, 0 },
+		{ cli_signals_fd(), POLLIN, 0 },
+		{ STDOUT_FILENO, 0, 0 }, /* POLLERR: the reader of our pipe has gone */
 	};
 
 	for (;;) {

@@ -45,7 +45,7 @@ static int request_of(struct cli *cli, const char *bench, bool tty, struct json_
 /* The payload's three descriptors into fds, the other ends into the relay. */
 static int pipes_open(struct cli_relay *relay, int fds[3], struct bm_error *err)
 {
-	struct cli_pump *pumps[] = {&relay->in, &relay->out, &relay->err};
+	struct cli_pump *pumps[] = { &relay->in, &relay->out, &relay->err };
 
 	for (int i = 0; i < 3; i++) {
 		int ends[2], ours = i ? 0 : 1;
@@ -114,7 +114,7 @@ static int exec_with(struct cli *cli, const char *bench, bool tty, struct cli_re
 		     struct bm_error *err)
 {
 	autoclose socket = -1;
-	int fds[3] = {-1, -1, -1};
+	int fds[3] = { -1, -1, -1 };
 	int r;
 
 	r = tty ? pty_open(relay, fds, err) : pipes_open(relay, fds, err);

@@ -125,7 +125,7 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	const struct cli_args *args = &cli->args;
 	const char *bench = args->operands[0], *kind = args->operands[1];
 	FILE *out = cli->format == FORMAT_JSON ? NULL : stdout;
-	struct cli_spec spec = {.rights = "ro"};
+	struct cli_spec spec = { .rights = "ro" };
 	struct cli_file_grant file = {};
 	autoclose socket = -1;
 	bool net = !strcmp(kind, "net");

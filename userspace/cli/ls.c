@@ -12,9 +12,9 @@ static struct json_object *benches_of(struct json_object *reply)
 
 static int print_table(struct json_object *benches, struct bm_error *err)
 {
-	static const char *const titles[] = {"NAME",   "STATE",  "ORIGIN",
-					     "GRANTS", "DENIED", "CREATED"};
-	struct cli_table table = {titles, 6, 1u << 3 | 1u << 4, NULL, 0};
+	static const char *const titles[] = { "NAME",   "STATE",  "ORIGIN",
+					      "GRANTS", "DENIED", "CREATED" };
+	struct cli_table table = { titles, 6, 1u << 3 | 1u << 4, NULL, 0 };
 	uint64_t now = (uint64_t)time(NULL);
 	int r = 0;
 

@@ -13,7 +13,7 @@
  */
 static void standard_fds(void)
 {
-	static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+	static const int modes[] = { O_WRONLY, O_RDONLY, O_RDONLY };
 
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)

@@ -25,8 +25,8 @@ static void table_for(uint32_t options, struct option *ret_long, char *ret_short
 
 		if (!(options & 1u << opt))
 			continue;
-		ret_long[n++] = (struct option){o->name, o->arg ? required_argument : no_argument,
-						NULL, LONG_BASE + opt};
+		ret_long[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument,
+						 NULL, LONG_BASE + opt };
 		if (!o->key)
 			continue;
 		ret_short[s++] = o->key;
@@ -134,7 +134,7 @@ int cli_args_parse(const struct cli_command *command, int argc, char **argv, str
 	while ((code = next(command, argc, argv, keys, table, ret)) != -1) {
 		/* An option's value may be a word of its own. */
 		const char *word = argv[optind - (optarg && optarg == argv[optind - 1] ? 2 : 1)];
-		char key[3] = {'-', (char)optopt, '\0'};
+		char key[3] = { '-', (char)optopt, '\0' };
 		int opt = opt_of(code, options);
 
 		/* A short one may stand in a cluster, its word is then not yet behind us. */
@@ -152,7 +152,7 @@ int cli_args_parse(const struct cli_command *command, int argc, char **argv, str
 				      cli_options[opt].name);
 		ret->seen |= 1u << opt;
 		ret->value[opt] = optarg;
-		ret->given[ret->given_count++] = (struct cli_given){(enum cli_opt)opt, optarg};
+		ret->given[ret->given_count++] = (struct cli_given){ (enum cli_opt)opt, optarg };
 	}
 	return count_check(command, ret, err);
 }

@@ -29,7 +29,7 @@ int cli_parse_rights(const char *text, char ret[3], struct bm_error *err)
 
 int cli_parse_spec(const char *spec, struct cli_spec *ret, struct bm_error *err)
 {
-	struct cli_spec parsed = {.rights = "ro"};
+	struct cli_spec parsed = { .rights = "ro" };
 	const char *first = strchr(spec, ':');
 	const char *rest = first ? first + 1 : NULL;
 	const char *second = rest ? strchr(rest, ':') : NULL;

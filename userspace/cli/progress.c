@@ -23,7 +23,7 @@ static void show(int sig)
 
 void cli_progress(const char *fmt, ...)
 {
-	struct sigaction action = {.sa_handler = show, .sa_flags = SA_RESTART};
+	struct sigaction action = { .sa_handler = show, .sa_flags = SA_RESTART };
 	va_list ap;
 
 	if (!isatty(STDERR_FILENO))

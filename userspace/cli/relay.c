@@ -22,7 +22,7 @@ static int poll_pump(const struct cli_pump *pump, struct pollfd *ret)
 {
 	bool full = pump->len > 0;
 
-	*ret = (struct pollfd){full ? pump->to : pump->from, full ? POLLOUT : POLLIN, 0};
+	*ret = (struct pollfd){ full ? pump->to : pump->from, full ? POLLOUT : POLLIN, 0 };
 	return ret->fd >= 0;
 }
 
@@ -45,7 +45,7 @@ static void drain(struct cli_pump *pump)
 	size_t budget = pump->from < 0 ? 0 : capacity(pump->from);
 
 	while ((pump->len || pump->from >= 0) && !cli_interrupted()) {
-		struct pollfd polled[2] = {[1] = {cli_signals_fd(), POLLIN, 0}};
+		struct pollfd polled[2] = { [1] = { cli_signals_fd(), POLLIN, 0 } };
 		bool writing = pump->len;
 
 		poll_pump(pump, &polled[0]);
@@ -98,12 +98,13 @@ static int take_message(int socket, int *ret_code, struct bm_error *err)
 
 int cli_relay_run(struct cli_relay *relay, struct bm_error *err)
 {
-	struct cli_pump *pumps[] = {&relay->in, &relay->out, &relay->err};
+	struct cli_pump *pumps[] = { &relay->in, &relay->out, &relay->err };
 	int code = 0, r = 0;
 
 	while (r == 0 && !cli_interrupted()) {
 		struct pollfd polled[5] = {
-			[3] = {relay->socket, POLLIN, 0}, [4] = {cli_signals_fd(), POLLIN, 0}};
+			[3] = { relay->socket, POLLIN, 0 }, [4] = { cli_signals_fd(), POLLIN, 0 }
+		};
 
 		for (int i = 0; i < 3; i++)
 			poll_pump(pumps[i], &polled[i]);

@@ -21,7 +21,7 @@ static int utf8_check(struct json_object *json, struct bm_error *err)
 		for (size_t i = 0; r == 0 && i < json_object_array_length(json); i++)
 			r = utf8_check(json_object_array_get_idx(json, i), err);
 	if (json_object_is_type(json, json_type_object)) {
-		json_object_object_foreach (json, key, value) {
+		json_object_object_foreach(json, key, value) {
 			(void)key;
 			if (r == 0)
 				r = utf8_check(value, err);

@@ -172,7 +172,7 @@ static int run_all(struct run *run, struct bm_error *err)
 int cmd_run(struct cli *cli, struct bm_error *err)
 {
 	autofree const char **made = calloc(cli->args.given_count + 1, sizeof(*made));
-	struct run run = {.cli = cli, .socket = -1, .made = made};
+	struct run run = { .cli = cli, .socket = -1, .made = made };
 	int r, failed;
 
 	if (!made)

@@ -12,7 +12,7 @@
 /* One may be meant for the payload, two be one and an echo of it; three are an order. */
 #define ENOUGH 3
 
-static int pipe_fds[2] = {-1, -1};
+static int pipe_fds[2] = { -1, -1 };
 static volatile sig_atomic_t caught, count, resized;
 
 static void handle(int sig)
@@ -34,9 +34,9 @@ static void handle(int sig)
 
 int cli_signals_catch(struct bm_error *err)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH };
 	/* No SA_RESTART: who waits for an answer on the terminal must hear of it. */
-	struct sigaction action = {.sa_handler = handle};
+	struct sigaction action = { .sa_handler = handle };
 
 	if (pipe_fds[0] >= 0)
 		return 0;

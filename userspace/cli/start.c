@@ -22,10 +22,10 @@
 
 int cli_daemon_find(char *ret_path, size_t size, struct bm_error *err)
 {
-	static const char *const near[] = {"gatekeeperd", "../libexec/gatekeeperd",
-					   "../libexec/benchmon/gatekeeperd", NULL};
-	static const char *const far[] = {"/usr/sbin/gatekeeperd",
-					  "/usr/libexec/benchmon/gatekeeperd", NULL};
+	static const char *const near[] = { "gatekeeperd", "../libexec/gatekeeperd",
+					    "../libexec/benchmon/gatekeeperd", NULL };
+	static const char *const far[] = { "/usr/sbin/gatekeeperd",
+					   "/usr/libexec/benchmon/gatekeeperd", NULL };
 	const char *chosen = getenv("BENCHMON_GATEKEEPERD");
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -56,9 +56,9 @@ int cli_daemon_find(char *ret_path, size_t size, struct bm_error *err)
 
 static _Noreturn void child(const char *path, int ready, int log)
 {
-	static const char *const env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
-					  "/usr/bin:/sbin:/bin",
-					  NULL};
+	static const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
+					   "/usr/bin:/sbin:/bin",
+					   NULL };
 	const char *socket = getenv("BENCHMON_SOCKET") ? cli_socket_path() : NULL;
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
@@ -85,7 +85,7 @@ static int await(int fd, char *text, size_t size, struct bm_error *err)
 	size_t len = 0;
 
 	for (;;) {
-		struct pollfd polled = {fd, POLLIN, 0};
+		struct pollfd polled = { fd, POLLIN, 0 };
 		uint64_t now = bm_now_ns(CLOCK_MONOTONIC);
 		ssize_t n;
 

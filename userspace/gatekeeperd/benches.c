@@ -18,7 +18,8 @@ static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 	if (!bm_bench_name_valid(name))
 		return bm_fail(err, EINVAL, "bench-name",
 			       "use 1 to 32 of a-z, 0-9 and '-', a letter first",
-			       "\"%s\" is no name for a Bench", bm_escape(name, shown, sizeof(shown)));
+			       "\"%s\" is no name for a Bench",
+			       bm_escape(name, shown, sizeof(shown)));
 	if (model_find(&d->model, name))
 		return bm_fail(err, EEXIST, "bench-name", "take another name",
 			       "there is a Bench %s already", name);
@@ -74,7 +75,8 @@ static void end_half_made(struct daemon *d, struct bench *bench)
 	struct bm_error err = {};
 
 	bm_json_add_string(fields, "reason", "half-made");
-	if (bench_end(d, bench, bench->origin == ORIGIN_CREATED ? "destroy" : "detach", fields, &err) < 0)
+	if (bench_end(d, bench, bench->origin == ORIGIN_CREATED ? "destroy" : "detach", fields,
+		      &err) < 0)
 		daemon_log_error("clean up a half-made Bench", &err);
 }
 
@@ -97,7 +99,8 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	int r;
 
 	if (message->fd_count != 1)
-		return bm_fail(err, EINVAL, "protocol", NULL, "create: no root file system was passed");
+		return bm_fail(err, EINVAL, "protocol", NULL,
+			       "create: no root file system was passed");
 	if (given)
 		snprintf(name, sizeof(name), "%.*s", BM_BENCH_NAME_LEN - 1, given);
 	else
@@ -161,7 +164,8 @@ static int choose_cgroup(const char *path, struct chosen *ret, struct bm_error *
 static int choose(struct json_object *container, struct chosen *ret, struct bm_error *err)
 {
 	static const char *const known[] = { "id", "pid", "cgroup", NULL };
-	const char *id = bm_json_string(container, "id"), *cgroup = bm_json_string(container, "cgroup");
+	const char *id = bm_json_string(container, "id"),
+		   *cgroup = bm_json_string(container, "cgroup");
 	bool created = false;
 	int64_t pid = 0;
 	int r = bm_json_only(container, known, "container", err);
@@ -180,7 +184,8 @@ static int choose(struct json_object *container, struct chosen *ret, struct bm_e
 		snprintf(ret->shown, sizeof(ret->shown), "%.255s", id);
 	} else {
 		if (bm_json_int(container, "pid", &pid) < 0 || pid <= 0 || pid > INT32_MAX)
-			return bm_fail(err, EINVAL, "protocol", NULL, "attach: no container is named");
+			return bm_fail(err, EINVAL, "protocol", NULL,
+				       "attach: no container is named");
 		ret->pid = (pid_t)pid;
 		snprintf(ret->shown, sizeof(ret->shown), "pid %d", ret->pid);
 	}
@@ -199,7 +204,8 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 
 	(void)c;
 	if (!name || !container)
-		return bm_fail(err, EINVAL, "protocol", NULL, "attach: needs \"bench\" and \"container\"");
+		return bm_fail(err, EINVAL, "protocol", NULL,
+			       "attach: needs \"bench\" and \"container\"");
 	r = check_name(d, name, err);
 	if (r == 0)
 		r = choose(container, &chosen, err);
@@ -222,7 +228,8 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	bm_json_add_string(fields, "cgroup", chosen.cgroup);
 	r = bench_record(d, bench, "attach", fields, err);
 	if (r == 0)
-		r = bench_bring_up(d, bench, chosen.cgroup, BM_CRUN_DEFAULT_ROOT, chosen.waiting, err);
+		r = bench_bring_up(d, bench, chosen.cgroup, BM_CRUN_DEFAULT_ROOT, chosen.waiting,
+				   err);
 	if (r < 0) {
 		end_half_made(d, bench);
 		return r;

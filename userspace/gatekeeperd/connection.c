@@ -25,8 +25,12 @@ static const struct {
 	{ "attach", request_attach, 0, false, { "bench", "container", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },
 	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
-	{ "grant", request_grant, 1, false,
-	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private", NULL } },
+	{ "grant",
+	  request_grant,
+	  1,
+	  false,
+	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private",
+	    NULL } },
 	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
 	{ "revoke", request_revoke, 0, false, { "grant", "bench", "all", NULL } },
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
@@ -69,7 +73,8 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 	r = bm_send(c->watch.fd, reply, NULL, 0);
 	if (r < 0) {
 		if (r != -EPIPE && r != -ECONNRESET)
-			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid, strerror(-r));
+			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid,
+				   strerror(-r));
 		connection_close(d, c);
 	}
 	json_object_put(reply);
@@ -103,7 +108,8 @@ static int refuse_bench_peer(struct daemon *d, struct connection *c, struct bm_e
 
 static int check_keys(size_t i, struct json_object *request, struct bm_error *err)
 {
-	const char *known[sizeof(requests[0].keys) / sizeof(requests[0].keys[0]) + 3] = { "v", "op" };
+	const char *known[sizeof(requests[0].keys) / sizeof(requests[0].keys[0]) + 3] = { "v",
+											  "op" };
 
 	for (size_t k = 0; requests[i].keys[k]; k++)
 		known[2 + k] = requests[i].keys[k];
@@ -120,7 +126,8 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	int r;
 
 	if (bm_json_int(message->json, "v", &version) < 0 || version != BM_PROTOCOL_VERSION)
-		return bm_fail(err, EPROTO, "protocol", "use benchmon and gatekeeperd of one version",
+		return bm_fail(err, EPROTO, "protocol",
+			       "use benchmon and gatekeeperd of one version",
 			       "the request is not of protocol version %d", BM_PROTOCOL_VERSION);
 	if (!op)
 		return bm_fail(err, EPROTO, "protocol", NULL, "the request has no \"op\"");
@@ -141,8 +148,8 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (r < 0)
 		return r;
 	if (message->fd_count > requests[i].fds)
-		return bm_fail(err, E2BIG, "message-fds", NULL, "%s: %zu file descriptors, not %zu", op,
-			       message->fd_count, requests[i].fds);
+		return bm_fail(err, E2BIG, "message-fds", NULL, "%s: %zu file descriptors, not %zu",
+			       op, message->fd_count, requests[i].fds);
 	return requests[i].fn(d, c, message, ret_reply, err);
 }
 
@@ -195,8 +202,8 @@ void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 		count++;
 	c = count < MAX_CONNECTIONS ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
-		daemon_log(LOG_LEVEL_WARNING, "connection of process %d refused: %zu are open", peer.pid,
-			   count);
+		daemon_log(LOG_LEVEL_WARNING, "connection of process %d refused: %zu are open",
+			   peer.pid, count);
 		return;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));

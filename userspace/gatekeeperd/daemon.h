@@ -27,7 +27,7 @@ struct pending {
 	char bench[BM_BENCH_NAME_LEN];
 	uint32_t bench_id;
 	enum grant_kind kind;
-	int fd;         /* file: the very object that was shown */
+	int fd; /* file: the very object that was shown */
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
 	bool writable, idmap;
@@ -50,7 +50,7 @@ struct connection {
 
 /* A process that `exec` started in a Bench, for as long as its client listens. */
 struct execution {
-	struct watch watch; /* its pidfd */
+	struct watch watch;            /* its pidfd */
 	struct connection *connection; /* NULL once its client has hung up */
 	pid_t pid;
 };
@@ -110,8 +110,8 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_message *message,
 			  struct json_object **ret_reply, struct bm_error *err);
 
-int request_version(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		    struct bm_error *);
+int request_version(struct daemon *, struct connection *, struct bm_message *,
+		    struct json_object **, struct bm_error *);
 int request_create(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
 		   struct bm_error *);
 int request_attach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,

@@ -15,7 +15,8 @@
 static int check_crun(struct bm_error *err)
 {
 	autofree char *out = NULL;
-	int status, r = bm_run((const char *[]){ "crun", "--version", NULL }, 10000, &status, &out, NULL);
+	int status, r = bm_run((const char *[]){ "crun", "--version", NULL }, 10000, &status, &out,
+			       NULL);
 
 	if (r < 0 || status)
 		return bm_fail(err, 2, NULL, "apt install crun",
@@ -33,7 +34,10 @@ static struct json_object *step_to_json(const char *name, int result, const stru
 	struct json_object *json = json_object_new_object();
 
 	bm_json_add_string(json, "check", name);
-	bm_json_add_string(json, "result", result == 0 ? "ok" : result > 0 ? "not-tried" : "failed");
+	bm_json_add_string(json, "result",
+			   result == 0  ? "ok"
+			   : result > 0 ? "not-tried"
+					: "failed");
 	if (result < 0)
 		bm_json_add(json, "error", bm_error_to_json(err));
 	return json;
@@ -76,6 +80,7 @@ int doctor_main(bool json)
 	for (int i = 0; i < BM_PROBE_MAX; i++)
 		print_step(bm_probe_name(i), steps[i].result, &steps[i].err);
 	print_step("crun", crun, &crun_err);
-	printf("\n%s\n", can == 0 ? "This kernel can enforce." : "This kernel can't enforce: no Bench is started.");
+	printf("\n%s\n", can == 0 ? "This kernel can enforce."
+				  : "This kernel can't enforce: no Bench is started.");
 	return can == 0 && crun == 0 ? 0 : 1;
 }

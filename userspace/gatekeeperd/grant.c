@@ -26,7 +26,8 @@ static int usable(const struct bench *bench, struct bm_error *err)
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
 	return bm_fail(err, ESRCH, NULL,
-		       bench->origin == ORIGIN_CREATED ? "`benchmon destroy` it" : "`benchmon detach` it",
+		       bench->origin == ORIGIN_CREATED ? "`benchmon destroy` it"
+						       : "`benchmon detach` it",
 		       "Bench %s %s", bench->name,
 		       bench->state == BENCH_BROKEN ? "is broken and was frozen" : "has ended");
 }
@@ -44,8 +45,9 @@ static int check_dest(const struct bench *bench, const char *dest, struct bm_err
 		if (g->kind != GRANT_FILE || strncmp(dest, g->dest, len))
 			continue;
 		if (!dest[len])
-			return bm_fail(err, EEXIST, "destination", "give another one, or revoke that",
-				       "%s is where %s/%u is", dest, bench->name, g->number);
+			return bm_fail(err, EEXIST, "destination",
+				       "give another one, or revoke that", "%s is where %s/%u is",
+				       dest, bench->name, g->number);
 		if (dest[len] == '/')
 			return bm_fail(err, EEXIST, "destination", "give one outside of it",
 				       "%s would lie inside %s/%u", dest, bench->name, g->number);
@@ -66,8 +68,8 @@ static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm
 	if (!grant)
 		return bm_fail(err, EEXIST, "one-grant", NULL, "it is Bench %s's own already",
 			       bench->name);
-	return bm_fail(err, EEXIST, "one-grant", "revoke that first", "%s/%u grants this object already",
-		       bench->name, grant->number);
+	return bm_fail(err, EEXIST, "one-grant", "revoke that first",
+		       "%s/%u grants this object already", bench->name, grant->number);
 }
 
 static int prepare_file(struct daemon *d, struct connection *c, struct bench *bench,
@@ -81,9 +83,11 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	if (message->fd_count != 1)
 		return bm_fail(err, EINVAL, "protocol", NULL, "grant: the object was not passed");
 	if (!typed || strlen(typed) >= sizeof(p->typed))
-		return bm_fail(err, EINVAL, "protocol", NULL, "grant: \"source\" is missing or too long");
+		return bm_fail(err, EINVAL, "protocol", NULL,
+			       "grant: \"source\" is missing or too long");
 	if (!rights || (strcmp(rights, "ro") && strcmp(rights, "rw")))
-		return bm_fail(err, EINVAL, "rights", "give ro or rw", "grant: rights are ro or rw");
+		return bm_fail(err, EINVAL, "rights", "give ro or rw",
+			       "grant: rights are ro or rw");
 	snprintf(p->typed, sizeof(p->typed), "%s", typed);
 	p->writable = !strcmp(rights, "rw");
 	p->idmap = bm_json_bool(message->json, "idmap");
@@ -93,7 +97,8 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	if (dest) {
 		if (strlen(dest) >= sizeof(p->dest))
 			return bm_fail(err, ENAMETOOLONG, "destination", NULL,
-				       "the destination is longer than %zu bytes", sizeof(p->dest) - 1);
+				       "the destination is longer than %zu bytes",
+				       sizeof(p->dest) - 1);
 		snprintf(p->dest, sizeof(p->dest), "%s", dest);
 	} else {
 		snprintf(p->dest, sizeof(p->dest), "/%s/%.200s", p->writable ? "out" : "in",
@@ -117,14 +122,16 @@ static int prepare_net(const struct bench *bench, struct bm_message *message, st
 		return bm_fail(err, EINVAL, "protocol", NULL, "grant: \"destination\" is missing");
 	r = bm_destination_parse(text, &p->destination, err);
 	if (r == 0)
-		r = bm_destination_check(&p->destination, bm_json_bool(message->json, "private"), err);
+		r = bm_destination_check(&p->destination, bm_json_bool(message->json, "private"),
+					 err);
 	for (const struct grant *g = bench->grants; r == 0 && g; g = g->next)
 		if (g->kind == GRANT_NET &&
 		    !memcmp(g->destination.address, p->destination.address, 16) &&
 		    g->destination.port == p->destination.port &&
 		    g->destination.protocol == p->destination.protocol)
 			return bm_fail(err, EEXIST, "one-grant", NULL,
-				       "%s/%u grants this destination already", bench->name, g->number);
+				       "%s/%u grants this destination already", bench->name,
+				       g->number);
 	return r;
 }
 
@@ -136,7 +143,8 @@ static void add_owner(struct json_object *json, const struct bm_source *s)
 
 	snprintf(uid, sizeof(uid), "%u", s->uid);
 	snprintf(gid, sizeof(gid), "%u", s->gid);
-	snprintf(owner, sizeof(owner), "%.60s:%.60s", pw ? pw->pw_name : uid, gr ? gr->gr_name : gid);
+	snprintf(owner, sizeof(owner), "%.60s:%.60s", pw ? pw->pw_name : uid,
+		 gr ? gr->gr_name : gid);
 	bm_json_add_string(json, "owner", owner);
 	bm_json_add_int(json, "uid", s->uid);
 	bm_json_add_int(json, "gid", s->gid);
@@ -152,7 +160,8 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "bench", p->bench);
 	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
 	if (p->kind == GRANT_NET) {
-		bm_json_add_string(json, "destination", bm_destination_format(&p->destination, text));
+		bm_json_add_string(json, "destination",
+				   bm_destination_format(&p->destination, text));
 		bm_json_add_bool(json, "private",
 				 bm_destination_check(&p->destination, false, NULL) < 0);
 		return json;

@@ -36,7 +36,8 @@ int bench_netns(const struct bench *bench, int *ret_fd, struct bm_error *err)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", bench->pid);
 	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? bm_fail_errno(err, errno, "network namespace of Bench %s", bench->name) : 0;
+	return *ret_fd < 0 ? bm_fail_errno(err, errno, "network namespace of Bench %s", bench->name)
+			   : 0;
 }
 
 int bench_record(struct daemon *d, const struct bench *bench, const char *event,
@@ -64,8 +65,8 @@ static int refuse_overlap(struct daemon *d, const struct bench *bench,
 				       "the container is Bench %s already", b->name);
 		if (cgroup->path[common] == '/' || b->cgroup.path[common] == '/')
 			return bm_fail(err, EBUSY, "one-bench", "attach the container itself",
-				       "cgroup %s lies above or below that of Bench %s", cgroup->path,
-				       b->name);
+				       "cgroup %s lies above or below that of Bench %s",
+				       cgroup->path, b->name);
 	}
 	return 0;
 }
@@ -219,7 +220,8 @@ int bench_end(struct daemon *d, struct bench *bench, const char *event, struct j
 		r = grant_revoke(d, bench, bench->grants, err);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
-	/* While it is being made, bench_bring_up() undoes what it did; it may be another's container. */
+	/* While it is being made, bench_bring_up() undoes what it did; it may be another's
+	 * container. */
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED && bench->state != BENCH_MAKING)
 		r = let_go(bench, err);
 	/* The last denials still find the Bench's name. */

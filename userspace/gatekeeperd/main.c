@@ -23,27 +23,6 @@
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
 
-int daemon_watch(struct daemon *d, struct watch *w, uint32_t events)
-{
-	struct epoll_event event = { .events = events, .data.ptr = w };
-
-	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, w->fd, &event) < 0 ? -errno : 0;
-}
-
-void daemon_unwatch(struct daemon *d, struct watch *w)
-{
-	epoll_ctl(d->epoll, EPOLL_CTL_DEL, w->fd, NULL);
-}
-
-int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
-		  struct bm_error *err)
-{
-	int r = bm_ledger_append(d->ledger, event, fields, err);
-
-	json_object_put(fields);
-	return r;
-}
-
 static int make_dir(const char *path, mode_t mode, int *ret_fd, struct bm_error *err)
 {
 	if (mkdir(path, mode) < 0 && errno != EEXIST)
@@ -127,8 +106,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		return bm_fail_errno(err, EIO, "libsodium");
 	umask(022);
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	d->realtime_offset_ns =
-		(int64_t)(bm_now_ns(CLOCK_REALTIME) - bm_now_ns(CLOCK_BOOTTIME));
+	d->realtime_offset_ns = (int64_t)(bm_now_ns(CLOCK_REALTIME) - bm_now_ns(CLOCK_BOOTTIME));
 	r = make_dir(BM_RUN_DIR, 0711, NULL, err);
 	if (r == 0)
 		r = make_dir(BM_LEDGER_DIR, 0711, &d->state_dir, err);
@@ -221,10 +199,14 @@ static int unload(void)
 }
 
 static const struct option options[] = {
-	{ "foreground", no_argument, NULL, 'f' },   { "background-fd", required_argument, NULL, 'b' },
-	{ "doctor", no_argument, NULL, 'd' },	    { "format", required_argument, NULL, 'F' },
-	{ "socket", required_argument, NULL, 's' }, { "unload", no_argument, NULL, 'u' },
-	{ "version", no_argument, NULL, 'V' },	    { "help", no_argument, NULL, 'h' },
+	{ "foreground", no_argument, NULL, 'f' },
+	{ "background-fd", required_argument, NULL, 'b' },
+	{ "doctor", no_argument, NULL, 'd' },
+	{ "format", required_argument, NULL, 'F' },
+	{ "socket", required_argument, NULL, 's' },
+	{ "unload", no_argument, NULL, 'u' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },
 	{},
 };
 
@@ -235,8 +217,12 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
-	struct daemon d = { .state_dir = -1, .log_dir = -1, .epoll = -1,
-			    .listener.fd = -1, .signals.fd = -1, .ring.fd = -1 };
+	struct daemon d = { .state_dir = -1,
+			    .log_dir = -1,
+			    .epoll = -1,
+			    .listener.fd = -1,
+			    .signals.fd = -1,
+			    .ring.fd = -1 };
 	const char *socket_path = BM_SOCKET_PATH;
 	bool doctor = false, json = false;
 	struct bm_error err = {};

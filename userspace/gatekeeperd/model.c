@@ -14,10 +14,12 @@
 #include "bench/box.h"
 
 static const char *const kinds[] = { [GRANT_FILE] = "file", [GRANT_NET] = "net" };
-static const char *const origins[] = { [ORIGIN_CREATED] = "created", [ORIGIN_ATTACHED] = "attached" };
-static const char *const states[] = { [BENCH_MAKING] = "making",
-				      [BENCH_READY] = "ready",
-				      [BENCH_BROKEN] = "broken" };
+static const char *const origins[] = {
+	[ORIGIN_CREATED] = "created", [ORIGIN_ATTACHED] = "attached"
+};
+static const char *const states[] = {
+	[BENCH_MAKING] = "making", [BENCH_READY] = "ready", [BENCH_BROKEN] = "broken"
+};
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == GRANT_KIND_MAX, "a name for each kind");
 _Static_assert(sizeof(origins) / sizeof(origins[0]) == ORIGIN_MAX, "a name for each origin");
 _Static_assert(sizeof(states) / sizeof(states[0]) == BENCH_STATE_MAX, "a name for each state");

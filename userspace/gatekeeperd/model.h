@@ -39,23 +39,23 @@ struct bench {
 	struct bench *next;
 	char name[BM_BENCH_NAME_LEN];
 	uint32_t id;
-	uint32_t slot;           /* of the host id ranges, created ones */
+	uint32_t slot; /* of the host id ranges, created ones */
 	enum bench_origin origin;
 	enum bench_state state;
-	char container[256];     /* as it was named at attach */
-	pid_t pid;               /* its init */
-	uint64_t pid_start;      /* start time of pid, against a reused number */
+	char container[256]; /* as it was named at attach */
+	pid_t pid;           /* its init */
+	uint64_t pid_start;  /* start time of pid, against a reused number */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
-	uint32_t last_grant;     /* the highest number ever used */
-	bool linked;             /* has a veth pair of ours */
+	uint32_t last_grant; /* the highest number ever used */
+	bool linked;         /* has a veth pair of ours */
 	struct grant *grants;
 	size_t grant_count;
 };
 
 struct model {
 	struct bench *benches;
-	uint32_t last_bench;     /* the highest id ever used */
+	uint32_t last_bench; /* the highest id ever used */
 };
 
 const char *grant_kind_name(enum grant_kind kind);

@@ -17,8 +17,8 @@
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
-	return bm_fail(err, EBADMSG, "ledger", NULL, "ledger line %" PRIu64 ": \"%s\" makes no sense", n,
-		       event);
+	return bm_fail(err, EBADMSG, "ledger", NULL,
+		       "ledger line %" PRIu64 ": \"%s\" makes no sense", n, event);
 }
 
 static void take_place(struct bench *bench, struct json_object *json)
@@ -168,7 +168,8 @@ static int prune_nft(struct bench *bench, struct bm_error *err)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const struct grant *g = bench->grants;
 
-		while (g && (g->kind != GRANT_NET || memcmp(&g->destination, &list[i], sizeof(list[i]))))
+		while (g &&
+		       (g->kind != GRANT_NET || memcmp(&g->destination, &list[i], sizeof(list[i]))))
 			g = g->next;
 		if (!g)
 			r = bm_nft_remove(netns, &list[i], err);
@@ -198,7 +199,8 @@ static int end_lost(struct daemon *d, struct bench *bench, const char *reason, s
 	bm_json_add_string(fields, "reason", reason);
 	bench->state = BENCH_BROKEN;
 	bench->linked = true; /* perhaps; removing what is not there is no error */
-	return bench_end(d, bench, bench->origin == ORIGIN_CREATED ? "destroy" : "detach", fields, err);
+	return bench_end(d, bench, bench->origin == ORIGIN_CREATED ? "destroy" : "detach", fields,
+			 err);
 }
 
 static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error *err)
@@ -221,7 +223,8 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 	if (bench->origin == ORIGIN_CREATED)
 		return end_lost(d, bench, "its enforcement was tampered with", err);
 	/* Not ours to kill, and not to run unwalled either. */
-	daemon_log(LOG_LEVEL_ERROR, "Bench %s: enforcement is missing, frozen; detach it", bench->name);
+	daemon_log(LOG_LEVEL_ERROR, "Bench %s: enforcement is missing, frozen; detach it",
+		   bench->name);
 	bench->state = BENCH_BROKEN;
 	return bm_cgroup_freeze(&bench->cgroup, true, err);
 }
@@ -252,8 +255,8 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 	if (r == 0)
 		r = bm_tables_prune(d->kernel, 0, &keep, &dropped);
 	if (dropped)
-		daemon_log(LOG_LEVEL_WARNING, "%zu entries in the kernel that the ledger has not: removed",
-			   dropped);
+		daemon_log(LOG_LEVEL_WARNING,
+			   "%zu entries in the kernel that the ledger has not: removed", dropped);
 	for (struct bench *b = d->model.benches; b && r == 0; b = next) {
 		next = b->next;
 		r = restore_bench(d, b, err);

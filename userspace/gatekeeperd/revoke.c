@@ -65,7 +65,8 @@ static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, st
 int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
 	struct json_object *fields;
-	int r = g->kind == GRANT_FILE ? revoke_file(d, bench, g, err) : revoke_net(d, bench, g, err);
+	int r = g->kind == GRANT_FILE ? revoke_file(d, bench, g, err)
+				      : revoke_net(d, bench, g, err);
 
 	if (r < 0)
 		return r;
@@ -86,10 +87,12 @@ static int find_grant(struct daemon *d, const char *id, struct bench **ret_bench
 
 	if (bm_grant_id_parse(id, name, &number) < 0)
 		return bm_fail(err, EINVAL, "grant-id", "see `benchmon show BENCH`",
-			       "\"%s\" is no grant id such as b1/3", bm_escape(id, shown, sizeof(shown)));
+			       "\"%s\" is no grant id such as b1/3",
+			       bm_escape(id, shown, sizeof(shown)));
 	*ret_bench = model_find(&d->model, name);
 	if (!*ret_bench)
-		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench %s", name);
+		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench %s",
+			       name);
 	*ret_grant = bench_grant(*ret_bench, number);
 	if (!*ret_grant)
 		return bm_fail(err, ENOENT, NULL, "see `benchmon show`", "there is no grant %s/%u",

@@ -21,7 +21,7 @@ static int recount(struct bm_kernel *kernel, uint64_t more_id, uint32_t more_lev
 	struct bm_bench bench = { .level = more_level };
 	int r;
 
-	for (r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);; ) {
+	for (r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);;) {
 		uint32_t i = 0;
 
 		if (id) {
@@ -76,8 +76,8 @@ static void pin_path(char path[PIN_PATH], uint32_t bench, const char *name)
 static int attach_program(struct bm_kernel *kernel, uint32_t bench, int cgroup, int i,
 			  struct bm_error *err)
 {
-	autoclose link = bpf_link_create(kernel->program[i], cgroup, bm_cgroup_programs[i].type,
-					 NULL);
+	autoclose link =
+		bpf_link_create(kernel->program[i], cgroup, bm_cgroup_programs[i].type, NULL);
 	char path[PIN_PATH];
 
 	if (link < 0)
@@ -115,7 +115,8 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 	r = recount(kernel, cgroup_id, level);
 	if (r < 0)
 		return bm_fail(err, -r, "attach", "destroy Benches that are not needed",
-			       "Benches lie at more than %d different cgroup levels", BM_MAX_LEVELS);
+			       "Benches lie at more than %d different cgroup levels",
+			       BM_MAX_LEVELS);
 	entry.attached_ns = bm_now_ns(CLOCK_MONOTONIC);
 	r = bpf_map_update_elem(kernel->map.benches, &cgroup_id, &entry, BPF_NOEXIST);
 	if (r == -E2BIG)

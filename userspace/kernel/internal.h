@@ -10,7 +10,8 @@
 #include "kernel/kernel.h"
 
 /* The maps and cgroup programs that user space works with, by pin name. */
-#define BM_MAPS(X) X(benches) X(objects) X(grants) X(destinations) X(stats) X(events) X(tasks) X(cgroups)
+#define BM_MAPS(X)                                                                                 \
+	X(benches) X(objects) X(grants) X(destinations) X(stats) X(events) X(tasks) X(cgroups)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \
@@ -23,7 +24,7 @@ enum {
 #define X(name, type) BM_CGROUP_##name,
 	BM_CGROUP_PROGRAMS(X)
 #undef X
-	BM_CGROUP_PROGRAM_MAX,
+		BM_CGROUP_PROGRAM_MAX,
 };
 
 struct bm_cgroup_program {

@@ -78,7 +78,8 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
 bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id);
 /* Calls fn for each Bench in the table. */
 int bm_bench_each(struct bm_kernel *kernel,
-		  int (*fn)(void *ctx, uint64_t cgroup_id, const struct bm_bench *bench), void *ctx);
+		  int (*fn)(void *ctx, uint64_t cgroup_id, const struct bm_bench *bench),
+		  void *ctx);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
 
 /*

@@ -99,7 +99,8 @@ static int pin_maps(struct benchmon *skel, struct bm_error *err)
 
 	if (mkdir(NEW_DIR "/maps", 0700) < 0)
 		return bm_fail_errno(err, errno, NEW_DIR "/maps");
-	bpf_object__for_each_map(map, skel->obj) {
+	bpf_object__for_each_map(map, skel->obj)
+	{
 		char path[PIN_PATH];
 		bool config = map == skel->maps.bss;
 
@@ -155,7 +156,8 @@ static int pin_all(struct benchmon *skel, struct bm_error *err)
 	r = pin_maps(skel, err);
 	if (r < 0)
 		return r;
-	bpf_object__for_each_program(program, skel->obj) {
+	bpf_object__for_each_program(program, skel->obj)
+	{
 		r = pin_program(program, err);
 		if (r < 0)
 			return r;

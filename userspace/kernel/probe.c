@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -13,20 +15,19 @@
 #include <linux/capability.h>
 #include <linux/magic.h>
 
+#include "base/helper.h"
 #include "base/io.h"
 #include "kernel/internal.h"
 #include "skel/benchmon.skel.h"
 #include "skel/probe.skel.h"
 
+#define LSM_LIST "/sys/kernel/security/lsm"
+
 static const char *const names[] = {
-	[BM_PROBE_CGROUP] = "cgroup v2",
-	[BM_PROBE_LSM_LIST] = "bpf in lsm=",
-	[BM_PROBE_BTF] = "kernel BTF",
-	[BM_PROBE_CAPABILITIES] = "capabilities",
-	[BM_PROBE_LOAD] = "load an LSM program",
-	[BM_PROBE_ATTACH] = "attach it",
-	[BM_PROBE_DENY] = "see it deny",
-	[BM_PROBE_PROGRAMS] = "benchmon's programs",
+	[BM_PROBE_CGROUP] = "cgroup v2",         [BM_PROBE_LSM_LIST] = "bpf in lsm=",
+	[BM_PROBE_BTF] = "kernel BTF",           [BM_PROBE_CAPABILITIES] = "capabilities",
+	[BM_PROBE_LOAD] = "load an LSM program", [BM_PROBE_ATTACH] = "attach it",
+	[BM_PROBE_DENY] = "see it deny",         [BM_PROBE_PROGRAMS] = "benchmon's programs",
 };
 _Static_assert(sizeof(names) / sizeof(names[0]) == BM_PROBE_MAX, "a name for each step");
 
@@ -58,17 +59,32 @@ int bm_probe_lsm_list(const char *list, struct bm_error *err)
 		       "bpf is not among the active LSMs (%.*s)", (int)strcspn(list, "\n"), list);
 }
 
+/* In a mount namespace of its own: asking must not leave a mount on a host without securityfs. */
+static int open_lsm_list(void *arg, int *ret_fd, struct bm_error *err)
+{
+	(void)arg;
+	if (access(LSM_LIST, F_OK) < 0 &&
+	    (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	     mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL) < 0))
+		return bm_fail_errno(err, errno, "mount securityfs");
+	*ret_fd = open(LSM_LIST, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? bm_fail_errno(err, errno, LSM_LIST) : 0;
+}
+
 static int probe_lsm_list(struct bm_error *err)
 {
 	autofree char *list = NULL;
-	int r = bm_read_file(AT_FDCWD, "/sys/kernel/security/lsm", 4096, &list, NULL);
+	autoclose fd = -1;
+	char path[32];
+	int r = bm_helper(open_lsm_list, NULL, &fd, err);
 
-	if (r == -ENOENT)
-		return bm_fail(err, ENOENT, "kernel",
-			       "mount -t securityfs securityfs /sys/kernel/security",
-			       "/sys/kernel/security/lsm is not there: no securityfs");
 	if (r < 0)
-		return bm_fail_errno(err, -r, "/sys/kernel/security/lsm");
+		return r;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = bm_read_file(AT_FDCWD, path, 4096, &list, NULL);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, LSM_LIST);
 	return bm_probe_lsm_list(list, err);
 }
 
@@ -80,7 +96,8 @@ static int probe_btf(struct bm_error *err)
 	bm_libbpf_capture();
 	btf = btf__load_vmlinux_btf();
 	if (!btf)
-		return bm_fail(err, ENOENT, "kernel", "use a kernel built with CONFIG_DEBUG_INFO_BTF",
+		return bm_fail(err, ENOENT, "kernel",
+			       "use a kernel built with CONFIG_DEBUG_INFO_BTF",
 			       "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	r = btf__find_by_name_kind(btf, "bpf_lsm_file_open", BTF_KIND_FUNC);
 	btf__free(btf);
@@ -95,11 +112,16 @@ int bm_probe_capabilities(uint64_t effective, struct bm_error *err)
 		int cap;
 		const char *name;
 	} needed[] = {
-		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },   { CAP_BPF, "CAP_BPF" },
-		{ CAP_PERFMON, "CAP_PERFMON" },	      { CAP_NET_ADMIN, "CAP_NET_ADMIN" },
-		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" }, { CAP_SYS_CHROOT, "CAP_SYS_CHROOT" },
-		{ CAP_CHOWN, "CAP_CHOWN" },	      { CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
-		{ CAP_SETUID, "CAP_SETUID" },	      { CAP_SETGID, "CAP_SETGID" },
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },
+		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+		{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" },
+		{ CAP_CHOWN, "CAP_CHOWN" },
+		{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
+		{ CAP_SETUID, "CAP_SETUID" },
+		{ CAP_SETGID, "CAP_SETGID" },
 		{ CAP_KILL, "CAP_KILL" },
 	};
 	char missing[256] = "";
@@ -132,11 +154,12 @@ int bm_probe_load_failed(int code, const char *log, struct bm_error *err)
 {
 	/* The verifier says something of every program it sees; silence is a refusal before it. */
 	if (code == EPERM && !log[0])
-		return bm_fail(err, EPERM, "kernel", "use another kernel, or the project's tools/vm",
+		return bm_fail(err, EPERM, "kernel",
+			       "use another kernel, or the project's tools/vm",
 			       "this kernel refuses BPF LSM programs before verification, although "
 			       "bpf is in lsm= and all capabilities are there");
-	return bm_fail(err, code, "kernel", "report this to the project", "LSM program refused: %s: %.200s",
-		       strerror(code), log);
+	return bm_fail(err, code, "kernel", "report this to the project",
+		       "LSM program refused: %s: %.200s", strerror(code), log);
 }
 
 static int probe_load(struct probe **ret, struct bm_error *err)
@@ -178,7 +201,8 @@ static int probe_deny(struct probe *skel, struct bm_error *err)
 	skel->bss->probe_tgid = 0;
 	unlink(path);
 	if (!failed)
-		return bm_fail(err, EOPNOTSUPP, "kernel", "boot with lsm=...,bpf, or use another kernel",
+		return bm_fail(err, EOPNOTSUPP, "kernel",
+			       "boot with lsm=...,bpf, or use another kernel",
 			       "an LSM program was attached and did not enforce: an open it denies "
 			       "succeeded");
 	return failed == EACCES ? 0 : bm_fail_errno(err, failed, "%s", path);
@@ -205,8 +229,8 @@ static int probe_programs(struct bm_error *err)
 
 int bm_probe_run(struct bm_probe_step ret_steps[BM_PROBE_MAX])
 {
-	static int (*const simple[])(struct bm_error *err) = { probe_cgroup, probe_lsm_list, probe_btf,
-							       probe_capabilities };
+	static int (*const simple[])(struct bm_error * err) = { probe_cgroup, probe_lsm_list,
+								probe_btf, probe_capabilities };
 	struct probe *skel = NULL;
 	int r = 0;
 
@@ -223,7 +247,8 @@ int bm_probe_run(struct bm_probe_step ret_steps[BM_PROBE_MAX])
 			r = probe__attach(skel);
 			if (r < 0)
 				bm_fail(err, -r, "kernel", "look for what else uses BPF LSM here",
-					"LSM programs load and can't be attached: %s", strerror(-r));
+					"LSM programs load and can't be attached: %s",
+					strerror(-r));
 		} else if (i == BM_PROBE_DENY) {
 			r = probe_deny(skel, err);
 		} else {

@@ -8,19 +8,19 @@
 #include "base/error.h"
 
 enum bm_probe {
-	BM_PROBE_CGROUP,       /* cgroup v2 */
-	BM_PROBE_LSM_LIST,     /* bpf among the active LSMs */
-	BM_PROBE_BTF,          /* with the hooks in it */
+	BM_PROBE_CGROUP,   /* cgroup v2 */
+	BM_PROBE_LSM_LIST, /* bpf among the active LSMs */
+	BM_PROBE_BTF,      /* with the hooks in it */
 	BM_PROBE_CAPABILITIES,
 	BM_PROBE_LOAD,
 	BM_PROBE_ATTACH,
 	BM_PROBE_DENY,
-	BM_PROBE_PROGRAMS,     /* benchmon's own programs pass the verifier */
+	BM_PROBE_PROGRAMS, /* benchmon's own programs pass the verifier */
 	BM_PROBE_MAX,
 };
 
 struct bm_probe_step {
-	int result;            /* 0, -errno, or 1: not tried, an earlier one failed */
+	int result; /* 0, -errno, or 1: not tried, an earlier one failed */
 	struct bm_error err;
 };
 
@@ -35,6 +35,5 @@ int bm_probe_lsm_list(const char *list, struct bm_error *err);
 int bm_probe_capabilities(uint64_t effective, struct bm_error *err);
 /* For tests: a load that failed with code while the log said this. */
 int bm_probe_load_failed(int code, const char *log, struct bm_error *err);
-
 
 #endif

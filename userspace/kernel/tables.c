@@ -69,7 +69,8 @@ int bm_dest_put(struct bm_kernel *kernel, const struct bm_dest_key *key, const s
 
 	if (r == -E2BIG)
 		return bm_fail(err, ENOSPC, "destinations", "revoke what is not needed",
-			       "the kernel's table of %d destinations is full", BM_MAX_DESTINATIONS);
+			       "the kernel's table of %d destinations is full",
+			       BM_MAX_DESTINATIONS);
 	return r < 0 ? bm_fail_errno(err, -r, "destinations") : 0;
 }
 

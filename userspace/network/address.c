@@ -13,7 +13,7 @@
 /* The longest that can be right: an IPv6 address of 45 bytes, "[]:65535/tcp". */
 #define TEXT_MAX 60
 
-static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+static const uint8_t v4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 bool bm_destination_is_v4(const struct bm_destination *d)
 {
@@ -141,7 +141,7 @@ static int parse_address(char *text, struct bm_destination *ret, struct bm_error
 
 int bm_destination_parse(const char *text, struct bm_destination *ret, struct bm_error *err)
 {
-	struct bm_destination d = {.protocol = IPPROTO_TCP};
+	struct bm_destination d = { .protocol = IPPROTO_TCP };
 	char copy[TEXT_MAX + 1], *slash;
 	int r = check_bytes(text, err);
 

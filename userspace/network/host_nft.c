@@ -22,29 +22,29 @@
 #define REFUSE BM_COUNTER, BM_DROP
 
 /* What is not forwarded here may still be dropped by others: an accept of ours binds nobody. */
-static const struct bm_chain forward = {FORWARD, "filter", NF_INET_FORWARD, 0, NF_ACCEPT};
-static const struct bm_chain postrouting = {POSTROUTING, "nat", NF_INET_POST_ROUTING,
-					    NF_IP_PRI_NAT_SRC, NF_ACCEPT};
-static const struct bm_set uplink_set = {UPLINKS, BM_TYPE_IFINDEX, 4, 1};
+static const struct bm_chain forward = { FORWARD, "filter", NF_INET_FORWARD, 0, NF_ACCEPT };
+static const struct bm_chain postrouting = { POSTROUTING, "nat", NF_INET_POST_ROUTING,
+					     NF_IP_PRI_NAT_SRC, NF_ACCEPT };
+static const struct bm_set uplink_set = { UPLINKS, BM_TYPE_IFINDEX, 4, 1 };
 
 /*
  * While all destinations are the host's own addresses. Neither connection tracking nor NAT is
  * named here: naming them turns tracking on for every packet of the host.
  */
 static const struct bm_rule closed[] = {
-	{FORWARD, {FROM_BENCH, REFUSE}},
-	{FORWARD, {TO_BENCH, REFUSE}},
+	{ FORWARD, { FROM_BENCH, REFUSE } },
+	{ FORWARD, { TO_BENCH, REFUSE } },
 };
 
 static const struct bm_rule open[] = {
-	{FORWARD, {FROM_BENCH, TO_BENCH, REFUSE}},
-	{FORWARD,
-	 {TO_BENCH, BM_CT_STATE(0), BM_MASK_NATIVE(0, CT_ESTABLISHED_RELATED),
-	  BM_CMP_NATIVE(EQ, 0, 0), REFUSE}},
+	{ FORWARD, { FROM_BENCH, TO_BENCH, REFUSE } },
+	{ FORWARD,
+	  { TO_BENCH, BM_CT_STATE(0), BM_MASK_NATIVE(0, CT_ESTABLISHED_RELATED),
+	    BM_CMP_NATIVE(EQ, 0, 0), REFUSE } },
 	/* Forwarding that was off stays off for all but the Benches. */
-	{FORWARD, {BM_META(IIF, 0), BM_LOOKUP(UPLINKS), NOT_TO_BENCH, REFUSE}},
+	{ FORWARD, { BM_META(IIF, 0), BM_LOOKUP(UPLINKS), NOT_TO_BENCH, REFUSE } },
 	/* By where it came from, not by source address: a forged one is translated as well. */
-	{POSTROUTING, {FROM_BENCH, NOT_TO_BENCH, BM_MASQUERADE}},
+	{ POSTROUTING, { FROM_BENCH, NOT_TO_BENCH, BM_MASQUERADE } },
 };
 
 int bm_host_nft_set(const int *uplinks, size_t count, bool forwarding, struct bm_error *err)

@@ -26,28 +26,28 @@ struct link {
  * claims to come from elsewhere (rp_filter: the way back of its address is this link).
  */
 static const struct bm_sysctl host_sysctls[] = {
-	{AF_INET, "rp_filter", 1},
-	{AF_INET, "accept_redirects", 0},
-	{AF_INET, "secure_redirects", 0},
-	{AF_INET, "send_redirects", 0},
-	{AF_INET, "accept_source_route", 0},
-	{AF_INET, "route_localnet", 0},
-	{AF_INET, "proxy_arp", 0},
-	{AF_INET6, "accept_ra", 0},
-	{AF_INET6, "accept_redirects", 0},
-	{AF_INET6, "autoconf", 0},
-	{AF_INET6, "proxy_ndp", 0},
+	{ AF_INET, "rp_filter", 1 },
+	{ AF_INET, "accept_redirects", 0 },
+	{ AF_INET, "secure_redirects", 0 },
+	{ AF_INET, "send_redirects", 0 },
+	{ AF_INET, "accept_source_route", 0 },
+	{ AF_INET, "route_localnet", 0 },
+	{ AF_INET, "proxy_arp", 0 },
+	{ AF_INET6, "accept_ra", 0 },
+	{ AF_INET6, "accept_redirects", 0 },
+	{ AF_INET6, "autoconf", 0 },
+	{ AF_INET6, "proxy_ndp", 0 },
 	/*
 	 * The link-local address stays: neighbour solicitations for what is forwarded to the Bench
 	 * come from it. Probing it first would cost the link its first second.
 	 */
-	{AF_INET6, "accept_dad", 0},
+	{ AF_INET6, "accept_dad", 0 },
 };
 
 static const struct bm_sysctl bench_sysctls[] = {
-	{AF_INET, "accept_redirects", 0},  {AF_INET6, "accept_ra", 0},
-	{AF_INET6, "accept_redirects", 0}, {AF_INET6, "autoconf", 0},
-	{AF_INET6, "addr_gen_mode", 1},
+	{ AF_INET, "accept_redirects", 0 },  { AF_INET6, "accept_ra", 0 },
+	{ AF_INET6, "accept_redirects", 0 }, { AF_INET6, "autoconf", 0 },
+	{ AF_INET6, "addr_gen_mode", 1 },
 };
 
 static int bench_quiet(void *arg, struct bm_error *err)
@@ -124,7 +124,7 @@ static int check_route(const struct link *l, const struct bm_destination *d, str
 static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
 {
 	char name[IF_NAMESIZE] = "no interface", text[BM_DESTINATION_LEN];
-	struct bm_destination d = {.address = {[10] = 0xff, 0xff}};
+	struct bm_destination d = { .address = { [10] = 0xff, 0xff } };
 	int oif = 0, r;
 	bool found;
 
@@ -211,7 +211,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 {
 	bool v4 = bm_destination_is_v4(d), found;
 	struct bm_pair pair = bm_pool_pair(v4 ? AF_INET : AF_INET6, bench);
-	struct link l = {.netns = netns};
+	struct link l = { .netns = netns };
 	autonetlink *host = NULL;
 	struct bm_route route;
 	autoclose lock = -1;

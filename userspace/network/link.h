@@ -17,8 +17,9 @@ int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
 
 /*
  * Makes the pair (host end "bm<bench>", Bench end "eth0"), its addresses from the pool, a default
- * route in the Bench, NAT and forwarding for the host end alone. Idempotent. On failure nothing
- * of it is left.
+ * route in the Bench, NAT and forwarding for the host end alone. Called for every destination: it
+ * adds what this one needs (an address family, an uplink). Idempotent. On failure nothing of it is
+ * left. bm_nft_setup() comes first: the link itself filters nothing.
  */
 int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, struct bm_error *err);
 

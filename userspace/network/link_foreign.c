@@ -14,8 +14,8 @@
  */
 static bool is_fallback_tunnel(const struct bm_interface *i)
 {
-	static const char *const names[] = {"tunl0",   "sit0",     "gre0",    "gretap0", "erspan0",
-					    "ip_vti0", "ip6_vti0", "ip6tnl0", "ip6gre0"};
+	static const char *const names[] = { "tunl0",   "sit0",     "gre0",    "gretap0", "erspan0",
+					     "ip_vti0", "ip6_vti0", "ip6tnl0", "ip6gre0" };
 
 	if (i->flags & IFF_UP)
 		return false;

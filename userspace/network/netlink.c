@@ -29,7 +29,7 @@ static int enter(const struct enter *e, struct bm_error *err)
 static int open_socket(void *arg, int *ret_fd, struct bm_error *err)
 {
 	/* Nothing answers a message that the kernel dropped, and a daemon must not wait for it. */
-	struct timeval timeout = {.tv_sec = TIMEOUT_S};
+	struct timeval timeout = { .tv_sec = TIMEOUT_S };
 	const struct enter *e = arg;
 	autoclose fd = -1;
 	int r, on = 1;
@@ -38,7 +38,7 @@ static int open_socket(void *arg, int *ret_fd, struct bm_error *err)
 	if (r < 0)
 		return r;
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, e->bus);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&(struct sockaddr_nl){.nl_family = AF_NETLINK},
+	if (fd < 0 || bind(fd, (struct sockaddr *)&(struct sockaddr_nl){ .nl_family = AF_NETLINK },
 			   sizeof(struct sockaddr_nl)) < 0)
 		return bm_fail_errno(err, errno, "netlink socket of protocol %d", e->bus);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
@@ -49,7 +49,7 @@ static int open_socket(void *arg, int *ret_fd, struct bm_error *err)
 
 int bm_netlink_open(int netns, int bus, struct mnl_socket **ret, struct bm_error *err)
 {
-	struct enter e = {.netns = netns, .bus = bus};
+	struct enter e = { .netns = netns, .bus = bus };
 	struct mnl_socket *s;
 	autoclose fd = -1;
 	int r, got = -1;
@@ -78,7 +78,7 @@ static int run_inside(void *arg, int *ret_fd, struct bm_error *err)
 int bm_netns_run(int netns, int (*fn)(void *arg, struct bm_error *err), void *arg,
 		 struct bm_error *err)
 {
-	struct enter e = {.netns = netns, .fn = fn, .arg = arg};
+	struct enter e = { .netns = netns, .fn = fn, .arg = arg };
 
 	return bm_helper(run_inside, &e, NULL, err);
 }

@@ -33,7 +33,7 @@ int bm_netlink_ask(struct mnl_socket *s, struct nlmsghdr *request, mnl_cb_t cb, 
 int bm_netlink_dump(struct mnl_socket *s, struct nlmsghdr *request, mnl_cb_t cb, void *arg,
 		    void (*reset)(void *arg));
 
-/* Runs fn(arg, NULL, err) in a helper inside the namespace; for its /proc/sys/net. */
+/* Runs fn(arg, err) in a helper inside the namespace, which thereby sees its /proc/sys/net. */
 int bm_netns_run(int netns, int (*fn)(void *arg, struct bm_error *err), void *arg,
 		 struct bm_error *err);
 

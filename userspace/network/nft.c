@@ -43,7 +43,7 @@ static struct key key_of(const struct bm_destination *d)
 
 static bool key_parse(const uint8_t *bytes, uint32_t len, struct bm_destination *ret)
 {
-	struct bm_destination d = {.address = {[10] = 0xff, 0xff}};
+	struct bm_destination d = { .address = { [10] = 0xff, 0xff } };
 	size_t address = len == BM_NFT_KEY4_LEN ? 4 : 16;
 
 	if (len != BM_NFT_KEY4_LEN && len != BM_NFT_KEY6_LEN)
@@ -128,7 +128,6 @@ static int list_element(struct nftnl_set_elem *e, void *arg)
 		list->error = E2BIG;
 		return -1;
 	}
-	/* Grown by halves: the kernel hands over some hundred at a time. */
 	if ((list->count & (list->count - 1)) == 0) {
 		grown = reallocarray(list->items, list->count ? list->count * 2 : 1, sizeof(d));
 		if (!grown) {

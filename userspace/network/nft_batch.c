@@ -21,7 +21,7 @@
 
 int bm_batch_init(struct bm_batch *b, const char *table, struct bm_error *err)
 {
-	*b = (struct bm_batch){.table = table, .buf = malloc(BATCH_SIZE)};
+	*b = (struct bm_batch){ .table = table, .buf = malloc(BATCH_SIZE) };
 	if (!b->buf)
 		return bm_fail_errno(err, ENOMEM, "netlink batch");
 	b->first = bm_netlink_seq();

@@ -34,76 +34,77 @@
 #define REFUSE BM_COUNTER, BM_DROP
 
 static const struct bm_set sets[] = {
-	{BM_NFT_SET4, BM_TYPE_IPV4 << 12 | BM_TYPE_PROTOCOL << 6 | BM_TYPE_SERVICE, BM_NFT_KEY4_LEN,
-	 1},
-	{BM_NFT_SET6, BM_TYPE_IPV6 << 12 | BM_TYPE_PROTOCOL << 6 | BM_TYPE_SERVICE, BM_NFT_KEY6_LEN,
-	 2},
+	{ BM_NFT_SET4, BM_TYPE_IPV4 << 12 | BM_TYPE_PROTOCOL << 6 | BM_TYPE_SERVICE,
+	  BM_NFT_KEY4_LEN, 1 },
+	{ BM_NFT_SET6, BM_TYPE_IPV6 << 12 | BM_TYPE_PROTOCOL << 6 | BM_TYPE_SERVICE,
+	  BM_NFT_KEY6_LEN, 2 },
 };
 
 /* No connection tracking: a removed element stops the very next packet of a live connection. */
 static const struct bm_chain chains[] = {
-	{OUT, "filter", NF_INET_LOCAL_OUT, 0, NF_DROP},
-	{IN, "filter", NF_INET_LOCAL_IN, 0, NF_DROP},
-	{FORWARD, "filter", NF_INET_FORWARD, 0, NF_DROP},
+	{ OUT, "filter", NF_INET_LOCAL_OUT, 0, NF_DROP },
+	{ IN, "filter", NF_INET_LOCAL_IN, 0, NF_DROP },
+	{ FORWARD, "filter", NF_INET_FORWARD, 0, NF_DROP },
 };
 
 static const struct bm_rule rules[] = {
-	{OUT, {BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT}},
+	{ OUT, { BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
 	/*
 	 * A raw socket can send fragments: the later ones have no ports, and one may overwrite
 	 * those of the first at the receiver. What the stack itself fragments is whole here.
 	 */
-	{OUT,
-	 {IS_V4, BM_PAYLOAD(NETWORK, 6, 2, 0), BM_MASK(0, 2, 0x3f, 0xff), BM_CMP(NEQ, 0, 2, 0, 0),
-	  REFUSE}},
+	{ OUT,
+	  { IS_V4, BM_PAYLOAD(NETWORK, 6, 2, 0), BM_MASK(0, 2, 0x3f, 0xff), BM_CMP(NEQ, 0, 2, 0, 0),
+	    REFUSE } },
 	/* A source route (IP_OPTIONS) makes the sealed address a mere stop on the way elsewhere. */
-	{OUT,
-	 {IS_V4, BM_PAYLOAD(NETWORK, 0, 1, 0), BM_MASK(0, 1, 0x0f), BM_CMP(NEQ, 0, 1, 5), REFUSE}},
-	{OUT,
-	 {IS_V4, BM_PAYLOAD(NETWORK, 16, 4, 0), BM_PAYLOAD(NETWORK, 9, 1, 1),
-	  BM_PAYLOAD(TRANSPORT, 2, 2, 2), BM_LOOKUP(BM_NFT_SET4), BM_ACCEPT}},
+	{ OUT,
+	  { IS_V4, BM_PAYLOAD(NETWORK, 0, 1, 0), BM_MASK(0, 1, 0x0f), BM_CMP(NEQ, 0, 1, 5),
+	    REFUSE } },
+	{ OUT,
+	  { IS_V4, BM_PAYLOAD(NETWORK, 16, 4, 0), BM_PAYLOAD(NETWORK, 9, 1, 1),
+	    BM_PAYLOAD(TRANSPORT, 2, 2, 2), BM_LOOKUP(BM_NFT_SET4), BM_ACCEPT } },
 	/*
 	 * The next header itself, not meta l4proto, which skips extension headers: among them are
 	 * the routing header, that anyone may set (IPV6_RTHDR), and the fragment header.
 	 */
-	{OUT,
-	 {IS_V6, BM_PAYLOAD(NETWORK, 24, 16, 0), BM_PAYLOAD(NETWORK, 6, 1, 4),
-	  BM_PAYLOAD(TRANSPORT, 2, 2, 5), BM_LOOKUP(BM_NFT_SET6), BM_ACCEPT}},
+	{ OUT,
+	  { IS_V6, BM_PAYLOAD(NETWORK, 24, 16, 0), BM_PAYLOAD(NETWORK, 6, 1, 4),
+	    BM_PAYLOAD(TRANSPORT, 2, 2, 5), BM_LOOKUP(BM_NFT_SET6), BM_ACCEPT } },
 	/*
 	 * Neighbour discovery may carry data, and the host would forward it for a raw socket, so it
 	 * goes to the link alone: multicast, link-local, and the other end (link.h).
 	 */
-	{OUT, {IS_ND, TO_V6(2, 0xff, 0x02), BM_ACCEPT}},
-	{OUT, {IS_ND, TO_V6(2, 0xfe, 0x80), BM_ACCEPT}},
-	{OUT, {IS_ND, TO_V6(6, BM_POOL6_PREFIX), BM_ACCEPT}},
-	{OUT, {BM_COUNTER}},
+	{ OUT, { IS_ND, TO_V6(2, 0xff, 0x02), BM_ACCEPT } },
+	{ OUT, { IS_ND, TO_V6(2, 0xfe, 0x80), BM_ACCEPT } },
+	{ OUT, { IS_ND, TO_V6(6, BM_POOL6_PREFIX), BM_ACCEPT } },
+	{ OUT, { BM_COUNTER } },
 
-	{IN, {BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT}},
+	{ IN, { BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
 	/* A grant is a way out: the destination must not open connections to the Bench with it. */
-	{IN,
-	 {BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_TCP), BM_PAYLOAD(TRANSPORT, 13, 1, 0),
-	  BM_MASK(0, 1, 0x12), BM_CMP(EQ, 0, 1, 0x02), REFUSE}},
-	{IN,
-	 {IS_V4, BM_PAYLOAD(NETWORK, 12, 4, 0), BM_PAYLOAD(NETWORK, 9, 1, 1),
-	  BM_PAYLOAD(TRANSPORT, 0, 2, 2), BM_LOOKUP(BM_NFT_SET4), BM_ACCEPT}},
-	{IN,
-	 {IS_V6, BM_PAYLOAD(NETWORK, 8, 16, 0), BM_PAYLOAD(NETWORK, 6, 1, 4),
-	  BM_PAYLOAD(TRANSPORT, 0, 2, 5), BM_LOOKUP(BM_NFT_SET6), BM_ACCEPT}},
-	{IN, {IS_ND, BM_ACCEPT}},
+	{ IN,
+	  { BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_TCP), BM_PAYLOAD(TRANSPORT, 13, 1, 0),
+	    BM_MASK(0, 1, 0x12), BM_CMP(EQ, 0, 1, 0x02), REFUSE } },
+	{ IN,
+	  { IS_V4, BM_PAYLOAD(NETWORK, 12, 4, 0), BM_PAYLOAD(NETWORK, 9, 1, 1),
+	    BM_PAYLOAD(TRANSPORT, 0, 2, 2), BM_LOOKUP(BM_NFT_SET4), BM_ACCEPT } },
+	{ IN,
+	  { IS_V6, BM_PAYLOAD(NETWORK, 8, 16, 0), BM_PAYLOAD(NETWORK, 6, 1, 4),
+	    BM_PAYLOAD(TRANSPORT, 0, 2, 5), BM_LOOKUP(BM_NFT_SET6), BM_ACCEPT } },
+	{ IN, { IS_ND, BM_ACCEPT } },
 	/*
 	 * "Too big" comes from any router on the way. Without it a path with a smaller MTU swallows
 	 * every large packet; the kernel believes it only for a connection that the message quotes.
 	 */
-	{IN,
-	 {IS_V4, BM_PAYLOAD(NETWORK, 9, 1, 0), BM_CMP(EQ, 0, 1, IPPROTO_ICMP),
-	  BM_PAYLOAD(TRANSPORT, 0, 2, 0), BM_CMP(EQ, 0, 2, ICMP_UNREACHABLE, ICMP_TOO_BIG),
-	  BM_ACCEPT}},
-	{IN,
-	 {IS_V6, BM_PAYLOAD(NETWORK, 6, 1, 0), BM_CMP(EQ, 0, 1, IPPROTO_ICMPV6),
-	  BM_PAYLOAD(TRANSPORT, 0, 1, 0), BM_CMP(EQ, 0, 1, ICMPV6_TOO_BIG), BM_ACCEPT}},
-	{IN, {BM_COUNTER}},
+	{ IN,
+	  { IS_V4, BM_PAYLOAD(NETWORK, 9, 1, 0), BM_CMP(EQ, 0, 1, IPPROTO_ICMP),
+	    BM_PAYLOAD(TRANSPORT, 0, 2, 0), BM_CMP(EQ, 0, 2, ICMP_UNREACHABLE, ICMP_TOO_BIG),
+	    BM_ACCEPT } },
+	{ IN,
+	  { IS_V6, BM_PAYLOAD(NETWORK, 6, 1, 0), BM_CMP(EQ, 0, 1, IPPROTO_ICMPV6),
+	    BM_PAYLOAD(TRANSPORT, 0, 1, 0), BM_CMP(EQ, 0, 1, ICMPV6_TOO_BIG), BM_ACCEPT } },
+	{ IN, { BM_COUNTER } },
 
-	{FORWARD, {BM_COUNTER}},
+	{ FORWARD, { BM_COUNTER } },
 };
 
 void bm_nft_bench_table(struct bm_batch *b)

@@ -7,7 +7,7 @@
 
 struct bm_pair bm_pool_pair(int family, uint32_t bench)
 {
-	struct bm_pair pair = {.family = family};
+	struct bm_pair pair = { .family = family };
 	uint64_t number = (uint64_t)bench * 2;
 
 	if (family == AF_INET) {
@@ -15,12 +15,12 @@ struct bm_pair bm_pool_pair(int family, uint32_t bench)
 
 		pair.len = 4;
 		pair.prefix = 31;
-		memcpy(pair.host, (uint8_t[4]){BM_POOL4_PREFIX, (uint8_t)(low >> 8), (uint8_t)low},
-		       4);
+		memcpy(pair.host,
+		       (uint8_t[4]){ BM_POOL4_PREFIX, (uint8_t)(low >> 8), (uint8_t)low }, 4);
 	} else {
 		pair.len = 16;
 		pair.prefix = 127;
-		memcpy(pair.host, (uint8_t[6]){BM_POOL6_PREFIX}, 6);
+		memcpy(pair.host, (uint8_t[6]){ BM_POOL6_PREFIX }, 6);
 		for (int i = 0; i < 8; i++)
 			pair.host[15 - i] = (uint8_t)(number >> (8 * i));
 	}

@@ -108,7 +108,7 @@ static int each_interface(const struct nlmsghdr *nlh, void *arg)
 int bm_rtnl_interfaces(struct mnl_socket *s, int (*fn)(const struct bm_interface *i, void *arg),
 		       void (*reset)(void *arg), void *arg)
 {
-	struct each each = {.fn = fn, .reset = reset, .arg = arg};
+	struct each each = { .fn = fn, .reset = reset, .arg = arg };
 	char buf[256];
 	struct nlmsghdr *nlh = link_message(buf, RTM_GETLINK, 0, 0);
 	int r;

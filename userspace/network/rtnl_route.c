@@ -74,7 +74,7 @@ int bm_rtnl_route_to(struct mnl_socket *s, const struct bm_destination *d, struc
 	uint8_t len = v4 ? 4 : 16;
 	char buf[256];
 	struct nlmsghdr *nlh = route_message(buf, RTM_GETROUTE, 0, v4 ? AF_INET : AF_INET6);
-	struct bm_route route = {0};
+	struct bm_route route = { 0 };
 	int r;
 
 	((struct rtmsg *)mnl_nlmsg_get_payload(nlh))->rtm_dst_len = (uint8_t)(len * 8);
@@ -141,7 +141,7 @@ static int each_route(const struct nlmsghdr *nlh, void *arg)
 int bm_rtnl_clash(struct mnl_socket *s, const struct bm_pair *pair, int index, bool *ret_found,
 		  int *ret_oif)
 {
-	struct clash clash = {.pair = pair, .index = index};
+	struct clash clash = { .pair = pair, .index = index };
 	char buf[256];
 	struct nlmsghdr *nlh = route_message(buf, RTM_GETROUTE, 0, pair->family);
 	int r = bm_netlink_dump(s, nlh, each_route, &clash, clash_reset);

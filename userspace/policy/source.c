@@ -73,7 +73,8 @@ static int check_fs(int fd, struct bm_source *s, struct bm_error *err)
 			continue;
 		s->fstype = file_systems[i].name;
 		if (file_systems[i].kernel_view)
-			return bm_fail(err, EPERM, "object-kind", "grant files of a disk or of tmpfs",
+			return bm_fail(err, EPERM, "object-kind",
+				       "grant files of a disk or of tmpfs",
 				       "a view of the kernel (%s) is never granted", s->fstype);
 	}
 	return 0;
@@ -119,8 +120,9 @@ int bm_source_look(int fd, bool writable, uid_t caller, struct bm_source *ret, s
 	if (flags < 0 || fstat(fd, &st) < 0)
 		return bm_fail_errno(err, errno, "the object");
 	if (flags & O_PATH || (flags & O_ACCMODE) == O_WRONLY)
-		return bm_fail(err, EPERM, "own-access", "open it for reading",
-			       "the object was not opened for reading, which proves no access to it");
+		return bm_fail(
+			err, EPERM, "own-access", "open it for reading",
+			"the object was not opened for reading, which proves no access to it");
 	s.directory = S_ISDIR(st.st_mode);
 	if (!s.directory && !S_ISREG(st.st_mode))
 		return bm_fail(err, EPERM, "object-kind", NULL,

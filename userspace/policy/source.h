@@ -17,7 +17,7 @@ struct bm_source {
 	gid_t gid;
 	mode_t mode;
 	uint64_t size, device, inode;
-	const char *fstype;  /* static */
+	const char *fstype; /* static */
 };
 
 /*
@@ -25,6 +25,7 @@ struct bm_source {
  * anything but a directory or regular file, file systems that are views of the kernel, the root
  * directory, and benchmon's own files. writable also needs an fd that proves it: see uid.
  */
-int bm_source_look(int fd, bool writable, uid_t caller, struct bm_source *ret, struct bm_error *err);
+int bm_source_look(int fd, bool writable, uid_t caller, struct bm_source *ret,
+		   struct bm_error *err);
 
 #endif

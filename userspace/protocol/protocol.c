@@ -26,8 +26,8 @@ int bm_send(int socket, struct json_object *json, const int *fds, size_t fd_coun
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int) * BM_MESSAGE_FDS)];
 	} control = {};
-	const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
-								       JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = json_object_to_json_string_ext(
+		json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 	struct iovec iov = { (void *)(uintptr_t)text, text ? strlen(text) : 0 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
@@ -107,8 +107,8 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 	if (n == 0)
 		return -ECONNRESET;
 	if (msg.msg_flags & MSG_TRUNC)
-		return bm_fail(err, EMSGSIZE, "message-size", NULL,
-			       "message of more than %d bytes", BM_MESSAGE_MAX);
+		return bm_fail(err, EMSGSIZE, "message-size", NULL, "message of more than %d bytes",
+			       BM_MESSAGE_MAX);
 	if (fds > BM_MESSAGE_FDS || msg.msg_flags & MSG_CTRUNC)
 		return bm_fail(err, E2BIG, "message-fds", NULL,
 			       "message with %zu file descriptors, at most %d are taken", fds,

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What every handler needs of the daemon: its event loop and its ledger. */
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "gatekeeperd/daemon.h"
+
+int daemon_watch(struct daemon *d, struct watch *w, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = w };
+
+	return epoll_ctl(d->epoll, EPOLL_CTL_ADD, w->fd, &event) < 0 ? -errno : 0;
+}
+
+void daemon_unwatch(struct daemon *d, struct watch *w)
+{
+	epoll_ctl(d->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+}
+
+int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
+		  struct bm_error *err)
+{
+	int r = bm_ledger_append(d->ledger, event, fields, err);
+
+	json_object_put(fields);
+	return r;
+}
