@@ -86,6 +86,16 @@ static char **strings_of(struct json_object *array)
 	return list;
 }
 
+static int add_variable(struct json_object *list, const char *name, const char *value)
+{
+	autofree char *text = NULL;
+
+	if (asprintf(&text, "%s=%s", name, value) < 0)
+		return -ENOMEM;
+	return json_object_array_add(list, json_object_new_string(text));
+}
+
+/* What is given, and what is missing of the least that programs expect; NULL: out of memory. */
 static struct json_object *environment(struct json_object *given)
 {
 	static const char *const defaults[][2] = {
@@ -93,22 +103,17 @@ static struct json_object *environment(struct json_object *given)
 		{ "HOME", "/root" },
 		{ "LANG", "C.UTF-8" },
 	};
-	struct json_object *list = json_object_new_array();
-	char text[8192];
+	autojson *list = json_object_new_array();
+	int r = 0;
 
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
-		if (given && json_object_object_get_ex(given, defaults[i][0], NULL))
-			continue;
-		snprintf(text, sizeof(text), "%s=%s", defaults[i][0], defaults[i][1]);
-		json_object_array_add(list, json_object_new_string(text));
-	}
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		if (!given || !json_object_object_get_ex(given, defaults[i][0], NULL))
+			r |= add_variable(list, defaults[i][0], defaults[i][1]);
 	if (given) {
-		json_object_object_foreach(given, key, value) {
-			snprintf(text, sizeof(text), "%s=%s", key, json_object_get_string(value));
-			json_object_array_add(list, json_object_new_string(text));
-		}
+		json_object_object_foreach(given, key, value)
+			r |= add_variable(list, key, json_object_get_string(value));
 	}
-	return list;
+	return r ? NULL : TAKE_PTR(list);
 }
 
 static int record_exec(struct daemon *d, const struct bench *bench, struct json_object *argv,
@@ -128,7 +133,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	struct json_object *given = bm_json_get(message->json, "env", json_type_object);
 	autojson *env = environment(given);
 	autofree char **argv_list = argv ? strings_of(argv) : NULL;
-	autofree char **env_list = strings_of(env);
+	autofree char **env_list = env ? strings_of(env) : NULL;
 	autofree struct execution *x = calloc(1, sizeof(*x));
 	struct bench *bench;
 	struct bm_exec exec;

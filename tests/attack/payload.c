@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One static program that tries, inside a Bench and beside it, what a Bench must not do. argv[1]
+ * selects the probe; `batch` runs the probes that come in on stdin, each in a process of its own.
+ */
+#include "payload.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH_TIMEOUT_S 20
+#define MAX_ARGS 16
+
+static probe_fn batch;
+
+static const struct probe probes[] = {
+	{ "batch", batch, 0, "each line of stdin: ID PROBE ARGS...; prints ID STATUS START END" },
+
+	{ "open", probe_open, 1, "open(2) PATH [MODE]" },
+	{ "openat", probe_openat, 2, "openat(2) below an O_PATH DIR: NAME" },
+	{ "openat2", probe_openat2, 1, "openat2(2) PATH [MODE]" },
+	{ "creat", probe_creat, 1, "creat(2) PATH" },
+	{ "fopen", probe_fopen, 1, "open(3) PATH" },
+	{ "reopen", probe_reopen, 1, "O_PATH, then again by /proc/self/fd: PATH [MODE]" },
+	{ "getdents", probe_getdents, 1, "lists DIR" },
+	{ "chdir", probe_chdir, 2, "enters DIR and opens NAME" },
+	{ "thread", probe_thread, 1, "opens PATH in a thread" },
+	{ "fork", probe_fork, 1, "opens PATH in a grandchild" },
+	{ "vfork", probe_vfork, 1, "opens PATH in a vfork child" },
+	{ "open32", probe_open32, 1, "32-bit open of PATH" },
+	{ "openat32", probe_openat32, 1, "32-bit openat of PATH" },
+	{ "uring", probe_uring, 1, "openat of PATH by io_uring [async]" },
+	{ "handle", probe_handle, 2, "open_by_handle_at of PATH on the mount of ANY" },
+	{ "named", probe_named, 2, "as a process called NAME opens PATH [MODE]" },
+	{ "memfd", probe_memfd, 0, "opens a memfd of its own by /proc" },
+	{ "exchange", probe_exchange, 3, "opens LINK while it flips between GOOD and BAD" },
+
+	{ "ok", probe_ok, 0, "what an executed copy does" },
+	{ "execve", probe_execve, 1, "execve(2) PATH" },
+	{ "execveat", probe_execveat, 1, "execveat(2) with AT_EMPTY_PATH of PATH" },
+	{ "fexec", probe_fexec, 1, "executes /proc/self/fd/N of PATH" },
+	{ "opathexec", probe_opathexec, 1, "executes an O_PATH descriptor of PATH" },
+	{ "vforkexec", probe_vforkexec, 1, "execve(2) of PATH after vfork" },
+	{ "execve32", probe_execve32, 1, "32-bit execve of PATH" },
+	{ "ldso", probe_ldso, 2, "LOADER PATH" },
+	{ "copyexec", probe_copyexec, 2, "copies FROM to TO and executes it" },
+	{ "linkexec", probe_linkexec, 2, "links FROM to TO and executes it" },
+	{ "renameexec", probe_renameexec, 2, "copies FROM to TO, renames and executes it" },
+	{ "memfdexec", probe_memfdexec, 1, "copies PATH into a memfd and executes it" },
+	{ "uselib", probe_uselib, 1, "uselib(2) PATH" },
+	{ "mkuselib", probe_mkuselib, 1, "writes to PATH what uselib takes" },
+
+	{ "map", probe_map, 2, "maps PATH executable: shared|private" },
+	{ "map32", probe_map32, 1, "32-bit mmap of PATH, executable" },
+	{ "mprotect", probe_mprotect, 2, "maps PATH shared|private, then makes it executable" },
+	{ "pkey", probe_pkey, 2, "the same by pkey_mprotect" },
+	{ "implied", probe_implied, 1, "maps PATH readable under READ_IMPLIES_EXEC" },
+	{ "remap", probe_remap, 1, "remap_file_pages of PATH, executable" },
+
+	{ "kill", probe_kill, 2, "kill(2) PID SIGNAL" },
+	{ "tgkill", probe_tgkill, 2, "tgkill(2) PID SIGNAL" },
+	{ "pidfd-kill", probe_pidfd_kill, 2, "pidfd_send_signal PID SIGNAL" },
+	{ "queue", probe_queue, 2, "rt_sigqueueinfo PID SIGNAL" },
+	{ "ptrace", probe_ptrace, 1, "PTRACE_ATTACH to PID" },
+	{ "seize", probe_seize, 1, "PTRACE_SEIZE of PID" },
+	{ "vmread", probe_vmread, 2, "process_vm_readv from PID at ADDRESS" },
+	{ "getfd", probe_getfd, 2, "pidfd_getfd of PID's FD" },
+	{ "sigio", probe_sigio, 1, "SIGIO to PID by F_SETOWN" },
+	{ "prlimit", probe_prlimit, 1, "RLIMIT_CPU of PID" },
+	{ "mount", probe_mount, 0, "mount(2) of a tmpfs" },
+	{ "umount", probe_umount, 1, "umount2(2) of PATH" },
+	{ "opentree", probe_opentree, 1, "open_tree(2) clone of PATH" },
+	{ "fsopen", probe_fsopen, 0, "fsopen(2) of tmpfs" },
+	{ "bpf", probe_bpf, 0, "bpf(2): makes an array" },
+	{ "unshare", probe_unshare, 0, "unshare(2) of the user namespace" },
+	{ "newuser", probe_newuser, 0, "clone(2) into a new user namespace" },
+	{ "setns", probe_setns, 1, "setns(2) to the namespace PATH" },
+	{ "mknod", probe_mknod, 1, "makes a block device at PATH" },
+	{ "perf", probe_perf, 0, "perf_event_open(2) of itself" },
+	{ "keyctl", probe_keyctl, 0, "add_key(2)" },
+	{ "module", probe_module, 0, "init_module(2)" },
+	{ "write", probe_write, 2, "writes TEXT to PATH" },
+
+	{ "tcp", probe_tcp, 2, "ADDRESS PORT [nonblock|fastopen|mptcp|mptcp-fastopen|bound|device]" },
+	{ "udp", probe_udp, 2, "ADDRESS PORT: sendto" },
+	{ "udpc", probe_udpc, 2, "ADDRESS PORT: connect and send" },
+	{ "switch", probe_switch, 4, "connects to ADDRESS PORT, sends to ADDRESS PORT" },
+	{ "mmsg", probe_mmsg, 4, "sendmmsg to ADDRESS PORT and ADDRESS PORT" },
+	{ "mapped", probe_mapped, 3, "udp|tcp to a v4-mapped ADDRESS PORT" },
+	{ "udplite", probe_udplite, 3, "ADDRESS PORT connect|sendto" },
+	{ "sctp", probe_sctp, 2, "ADDRESS PORT by SCTP" },
+	{ "ping", probe_ping, 1, "ADDRESS by a ping socket" },
+	{ "ping6", probe_ping6, 1, "ADDRESS by an IPv6 ping socket" },
+	{ "raw", probe_raw, 1, "a raw socket to ADDRESS" },
+	{ "packet", probe_packet, 0, "a packet socket" },
+	{ "options", probe_options, 3, "UDP to ADDRESS PORT by source route over HOP" },
+	{ "rthdr", probe_rthdr, 3, "UDP to ADDRESS PORT by segment routing over HOP" },
+	{ "big", probe_big, 2, "ADDRESS PORT: a UDP datagram larger than the MTU" },
+	{ "loopback", probe_loopback, 1, "its own listener by ADDRESS" },
+	{ "self", probe_self, 2, "ADDRESS PORT in one TCP socket that connects to itself" },
+
+	{ "loop", tool_loop, 2, "opens PATH in N threads until it fails 2000 times" },
+	{ "stream", tool_stream, 2, "talks to ADDRESS PORT until no answer comes" },
+	{ "hold", tool_hold, 1, "waits for a line on stdin, then PROBE ARGS..." },
+	{ "sleep", tool_sleep, 1, "SECONDS" },
+	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
+	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },
+	{ "sniff", tool_sniff, 1, "prints what comes in on DEVICE" },
+	{ "arrive", tool_arrive, 3, "an arrival in CGROUP and the namespaces of PID for SECONDS" },
+	{ "remount", tool_remount, 3, "in the mount namespace of PID, PATH becomes FLAGS" },
+	{ "deep", tool_deep, 2, "makes N nested directories below DIR and a file f in the last" },
+	{ "now", tool_now, 0, "CLOCK_MONOTONIC in ns" },
+};
+
+int setup(const char *what)
+{
+	fprintf(stderr, "payload: %s: %s\n", what, strerror(errno));
+	return SETUP;
+}
+
+int outcome(long r)
+{
+	return r < 0 ? errno : 0;
+}
+
+int opened(int fd)
+{
+	char byte;
+	int flags;
+
+	if (fd < 0)
+		return errno;
+	flags = fcntl(fd, F_GETFL) & O_ACCMODE;
+	if ((flags == O_RDONLY || flags == O_RDWR) && read(fd, &byte, 1) < 0 && errno != EISDIR)
+		return setup("read");
+	close(fd);
+	return 0;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int in_child(probe_fn *fn, char **args)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(fn(args));
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return setup("fork");
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGALRM ? TIMED_OUT : SETUP;
+	return WEXITSTATUS(status);
+}
+
+char *low_string(const char *text)
+{
+	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
+			 -1, 0);
+
+	if (low == MAP_FAILED)
+		return NULL;
+	strncpy(low, text, 4095);
+	return low;
+}
+
+long call32(long nr, long a, long b, long c)
+{
+	long r;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(r)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c), "S"(0L), "D"(0L)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return (int)r;
+}
+
+static int count(char **args)
+{
+	int n = 0;
+
+	while (args[n])
+		n++;
+	return n;
+}
+
+int run_probe(char **argv)
+{
+	for (size_t i = 0; argv[0] && i < sizeof(probes) / sizeof(probes[0]); i++)
+		if (!strcmp(probes[i].name, argv[0]))
+			return count(argv + 1) < probes[i].args ? setup("too few arguments")
+								: probes[i].fn(argv + 1);
+	return setup("no such probe");
+}
+
+/* As the events have it, so that a test can compare them as text. */
+static const char *timestamp(char buf[40])
+{
+	struct timespec ts;
+	struct tm tm;
+	size_t len;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	len = strftime(buf, 40, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf + len, 40 - len, ".%09ldZ", ts.tv_nsec);
+	return buf;
+}
+
+static int limited(char **args)
+{
+	prctl(PR_SET_NAME, args[0]);
+	alarm(BATCH_TIMEOUT_S);
+	return run_probe(args + 1);
+}
+
+static int batch(char **args)
+{
+	char line[1024], start[40], end[40];
+
+	(void)args;
+	while (fgets(line, sizeof(line), stdin)) {
+		char *words[MAX_ARGS + 1] = {}, *rest = line;
+		int status;
+
+		line[strcspn(line, "\n")] = '\0';
+		for (int n = 0; n < MAX_ARGS && (words[n] = strsep(&rest, " ")); n++)
+			;
+		timestamp(start);
+		fflush(stdout);
+		status = in_child(limited, words);
+		usleep(2000); /* packets in flight belong to this probe */
+		printf("%s %d %s %s\n", words[0], status, start, timestamp(end));
+	}
+	return 0;
+}
+
+static int usage(void)
+{
+	fputs("usage: payload PROBE [ARG...]\n", stderr);
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
+		fprintf(stderr, "  %-12s %s\n", probes[i].name, probes[i].doc);
+	return SETUP;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc < 2)
+		return usage();
+	status = run_probe(argv + 1);
+	if (!strcmp(argv[1], "batch") || status == RAN)
+		return status;
+	fflush(stdout);
+	if (status == SETUP)
+		fprintf(stderr, "%s: not tried\n", argv[1]);
+	else
+		fprintf(stderr, "%s: %s\n", argv[1], status ? strerror(status) : "worked");
+	return status;
+}

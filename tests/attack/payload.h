@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A probe tries one thing and returns 0 when it worked, the errno when the kernel refused, SETUP
+ * when it could not even be tried: that is never a pass.
+ */
+#ifndef BENCHMON_TESTS_PAYLOAD_H
+#define BENCHMON_TESTS_PAYLOAD_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SETUP 200
+#define TIMED_OUT 201
+/* What an executed copy of this program exits with: proof that it ran. */
+#define RAN 77
+
+typedef int probe_fn(char **args);
+
+struct probe {
+	const char *name;
+	probe_fn *fn;
+	int args; /* needed; more are passed on */
+	const char *doc;
+};
+
+/* payload.c */
+int setup(const char *what);
+int outcome(long r);                   /* of a system call: 0 or errno */
+int opened(int fd);                    /* the same for a new fd, which is read and closed */
+uint64_t now_ns(void);                 /* CLOCK_MONOTONIC */
+int in_child(probe_fn *fn, char **args); /* status of fn in a forked child */
+int run_probe(char **argv);
+char *low_string(const char *text);    /* below 4 GiB, for 32-bit calls */
+long call32(long nr, long a, long b, long c);
+
+/* files.c */
+probe_fn probe_open, probe_openat, probe_openat2, probe_creat, probe_fopen, probe_reopen;
+probe_fn probe_getdents, probe_thread, probe_fork, probe_vfork, probe_open32, probe_openat32;
+probe_fn probe_uring, probe_handle, probe_named, probe_memfd, probe_chdir, probe_exchange;
+
+/* exec.c */
+probe_fn probe_ok, probe_execve, probe_execveat, probe_fexec, probe_opathexec, probe_ldso;
+probe_fn probe_copyexec, probe_linkexec, probe_renameexec, probe_execve32, probe_memfdexec;
+probe_fn probe_vforkexec, probe_uselib, probe_mkuselib;
+
+/* map.c */
+probe_fn probe_map, probe_mprotect, probe_pkey, probe_implied, probe_remap, probe_map32;
+
+/* walls.c */
+probe_fn probe_kill, probe_pidfd_kill, probe_queue, probe_tgkill, probe_ptrace, probe_seize;
+probe_fn probe_vmread, probe_getfd, probe_mount, probe_umount, probe_bpf, probe_unshare;
+probe_fn probe_mknod, probe_setns, probe_opentree, probe_fsopen, probe_perf, probe_keyctl;
+probe_fn probe_module, probe_newuser, probe_write, probe_sigio, probe_prlimit, probe_pidfd_open;
+
+/* net.c, packet.c */
+probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;
+probe_fn probe_raw, probe_packet, probe_options, probe_rthdr, probe_big, probe_loopback;
+probe_fn probe_self, probe_switch, probe_sctp, probe_ping6;
+
+/* outside.c: what the test does beside the Bench */
+probe_fn tool_arrive, tool_remount, tool_now, tool_deep, tool_address;
+
+/* loop.c: what goes on while a grant is taken back */
+probe_fn tool_loop, tool_stream, tool_hold, tool_sleep;
+
+/* serve.c */
+probe_fn tool_serve, tool_sniff, tool_listen;
+
+#endif
