@@ -176,8 +176,8 @@ build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 tests-built: all build/attack/payload $(UNIT)
 .PHONY: tests-built
 
-# test_network makes namespaces, interfaces and nft tables: it runs in the guests.
-unit: $(filter-out %/test_network,$(UNIT))
+# These two make namespaces, interfaces and nft tables: they run in the guests.
+unit: $(filter-out %/test_nft %/test_link %/test_network,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 fuzz: $(FUZZ)

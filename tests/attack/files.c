@@ -254,12 +254,13 @@ int probe_exchange(char **args)
 		return setup("thread");
 	for (int i = 0; i < 2000 && status; i++) {
 		int fd = open(x.link, O_RDONLY);
-		char target[512] = "";
+		char path[64], target[512] = "";
 
 		if (fd < 0)
 			continue;
-		snprintf(target, sizeof(target), "/proc/self/fd/%d", fd);
-		target[readlink(target, target, sizeof(target) - 1)] = '\0';
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, target, sizeof(target) - 1) < 0)
+			return setup("readlink");
 		if (!strcmp(target, x.bad))
 			status = 0;
 		good++;

@@ -51,7 +51,7 @@ probe_fn probe_map, probe_mprotect, probe_pkey, probe_implied, probe_remap, prob
 probe_fn probe_kill, probe_pidfd_kill, probe_queue, probe_tgkill, probe_ptrace, probe_seize;
 probe_fn probe_vmread, probe_getfd, probe_mount, probe_umount, probe_bpf, probe_unshare;
 probe_fn probe_mknod, probe_setns, probe_opentree, probe_fsopen, probe_perf, probe_keyctl;
-probe_fn probe_module, probe_newuser, probe_write, probe_sigio, probe_prlimit, probe_pidfd_open;
+probe_fn probe_module, probe_newuser, probe_write, probe_sigio, probe_prlimit;
 
 /* net.c, packet.c */
 probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void use_members(struct json_object *json)
 {
-	static const char *const known[] = {"v", "op", "bench", "grant", "error", NULL};
+	static const char *const known[] = { "v", "op", "bench", "grant", "error", NULL };
 	const char *grant = bm_json_string(json, "grant");
 	struct json_object *error = bm_json_get(json, "error", json_type_object);
 	char bench[BM_BENCH_NAME_LEN], line[1024];

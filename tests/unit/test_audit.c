@@ -202,7 +202,7 @@ static void ledger_hash_is_as_documented(void **state)
 
 static void ledger_finds_each_flipped_byte(void **state)
 {
-	static const char masks[] = {0x01, 0x20, (char)0x80};
+	static const char masks[] = { 0x01, 0x20, (char)0x80 };
 	size_t starts[4];
 	autofree char *data = make_ledger(3, starts);
 
@@ -280,12 +280,12 @@ static void ledger_finds_moved_lines(void **state)
 	ledger_refused("\n\n", 2);
 	/* Sealed by someone who knows how, and not the line that is due. */
 	for (size_t i = 0; i < 2; i++) {
-		len = forge(work, (const char *[]){"2", "1"}[i], (const char[]){'0', '1'}[i]);
+		len = forge(work, (const char *[]){ "2", "1" }[i], (const char[]){ '0', '1' }[i]);
 		ledger_refused(work, len);
 	}
 	len = forge(work, "1", '0');
 	write_ledger(work, len);
-	assert_int_equal(bm_ledger_verify(dir, &(uint64_t){0}, NULL), 0);
+	assert_int_equal(bm_ledger_verify(dir, &(uint64_t){ 0 }, NULL), 0);
 }
 
 static void ledger_recovers_a_torn_line(const char *data, size_t len, size_t whole)
@@ -333,7 +333,7 @@ static void limit_file_size(size_t size)
 
 static void ledger_full_disk_leaves_nothing(void **state)
 {
-	size_t s[3], len, room[] = {0, 1, 40, 200};
+	size_t s[3], len, room[] = { 0, 1, 40, 200 };
 	autofree char *data = make_ledger(2, s);
 	struct bm_ledger *ledger = NULL;
 	uint64_t count = 0;
@@ -360,7 +360,7 @@ static void ledger_full_disk_leaves_nothing(void **state)
 
 static void ledger_refuses_fields(void **state)
 {
-	static const char *const reserved[] = {"n", "time", "event", "prev", "hash"};
+	static const char *const reserved[] = { "n", "time", "event", "prev", "hash" };
 	autofree char *huge = calloc(1, 70000);
 	struct bm_ledger *ledger = NULL;
 	uint64_t count = 0;

@@ -197,8 +197,8 @@ static void json_members(void **state)
 	assert_non_null(bm_json_get(json, "o", json_type_object));
 	assert_null(bm_json_get(json, "o", json_type_array));
 
-	const char *all[] = {"s", "n", "b", "f", "o", "z", "more", NULL};
-	const char *few[] = {"s", "n", "b", "f", "z", NULL};
+	const char *all[] = { "s", "n", "b", "f", "o", "z", "more", NULL };
+	const char *few[] = { "s", "n", "b", "f", "z", NULL };
 
 	assert_int_equal(bm_json_only(json, all, "request", &err), 0);
 	assert_int_equal(bm_json_only(json, few, "request", &err), -EINVAL);
@@ -212,18 +212,18 @@ static void escapes(void **state)
 	static const struct {
 		const char *text, *shown;
 	} cases[] = {
-		{"", ""},
-		{"plain \"text\" 'x'", "plain \"text\" 'x'"},
-		{"\x1b[31m\r\n\t\x7f", "\\x1b[31m\\x0d\\x0a\\x09\\x7f"},
-		{"back\\slash", "back\\x5cslash"},
-		{"\xc2\x9b", "\\x9b"},
-		{"\xc2\xad", "\\xad"},
-		{"\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b", "\\u202e\\u2066\\u200b"},
-		{"\xe2\x80\xa8\xef\xbb\xbf", "\\u2028\\ufeff"},
-		{"\xf3\xa0\x81\x81", "\\U000e0041"},
-		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
-		{"\xff\xc3(\xe2\x82", "\\xff\\xc3(\\xe2\\x82"},
-		{"\xc0\xaf\xed\xa0\x80", "\\xc0\\xaf\\xed\\xa0\\x80"},
+		{ "", "" },
+		{ "plain \"text\" 'x'", "plain \"text\" 'x'" },
+		{ "\x1b[31m\r\n\t\x7f", "\\x1b[31m\\x0d\\x0a\\x09\\x7f" },
+		{ "back\\slash", "back\\x5cslash" },
+		{ "\xc2\x9b", "\\x9b" },
+		{ "\xc2\xad", "\\xad" },
+		{ "\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b", "\\u202e\\u2066\\u200b" },
+		{ "\xe2\x80\xa8\xef\xbb\xbf", "\\u2028\\ufeff" },
+		{ "\xf3\xa0\x81\x81", "\\U000e0041" },
+		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ "\xff\xc3(\xe2\x82", "\\xff\\xc3(\\xe2\\x82" },
+		{ "\xc0\xaf\xed\xa0\x80", "\\xc0\\xaf\\xed\\xa0\\x80" },
 	};
 	char buf[128];
 
@@ -272,18 +272,18 @@ static void names(void **state)
 
 static void bench_names(void **state)
 {
-	static const char *const good[] = {"b", "b1", "a-b-", "abcdefghijklmnopqrstuvwxyz012345"};
-	static const char *const bad[] = {"",
-					  "1b",
-					  "-b",
-					  "B",
-					  "b_",
-					  "b/1",
-					  "b ",
-					  "b.",
-					  "b\n",
-					  "\xc3\xa9",
-					  "abcdefghijklmnopqrstuvwxyz0123456"};
+	static const char *const good[] = { "b", "b1", "a-b-", "abcdefghijklmnopqrstuvwxyz012345" };
+	static const char *const bad[] = { "",
+					   "1b",
+					   "-b",
+					   "B",
+					   "b_",
+					   "b/1",
+					   "b ",
+					   "b.",
+					   "b\n",
+					   "\xc3\xa9",
+					   "abcdefghijklmnopqrstuvwxyz0123456" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -294,23 +294,23 @@ static void bench_names(void **state)
 
 static void grant_ids(void **state)
 {
-	static const char *const bad[] = {"",
-					  "b1",
-					  "b1/",
-					  "b1/0",
-					  "b1/01",
-					  "/1",
-					  "b1//1",
-					  "b1/1 ",
-					  "b1/ 1",
-					  "b1/-1",
-					  "b1/+1",
-					  "b1/1x",
-					  "b1/1/2",
-					  "B1/1",
-					  "b1/4294967296",
-					  "b1/18446744073709551617",
-					  "abcdefghijklmnopqrstuvwxyz0123456/1"};
+	static const char *const bad[] = { "",
+					   "b1",
+					   "b1/",
+					   "b1/0",
+					   "b1/01",
+					   "/1",
+					   "b1//1",
+					   "b1/1 ",
+					   "b1/ 1",
+					   "b1/-1",
+					   "b1/+1",
+					   "b1/1x",
+					   "b1/1/2",
+					   "B1/1",
+					   "b1/4294967296",
+					   "b1/18446744073709551617",
+					   "abcdefghijklmnopqrstuvwxyz0123456/1" };
 	char bench[BM_BENCH_NAME_LEN] = "kept";
 	uint32_t number = 77;
 
@@ -331,7 +331,7 @@ static void grant_ids(void **state)
 
 static void errors(void **state)
 {
-	struct bm_error err = {}, back = {}, kept = {.code = 5, .message = "kept"};
+	struct bm_error err = {}, back = {}, kept = { .code = 5, .message = "kept" };
 	autojson *json = NULL, *empty = json_object_new_object();
 	char line[1024], small[8];
 
@@ -350,7 +350,7 @@ static void errors(void **state)
 
 	assert_int_equal(bm_error_from_json(empty, &kept), -EBADMSG);
 	for (int i = 0; i < 3; i++) {
-		bm_json_add_int(json, "errno", (const int[]){0, -1, 4096}[i]);
+		bm_json_add_int(json, "errno", (const int[]){ 0, -1, 4096 }[i]);
 		assert_int_equal(bm_error_from_json(json, &kept), -EBADMSG);
 	}
 	assert_string_equal(kept.message, "kept");
@@ -404,7 +404,7 @@ static void files_and_time(void **state)
 	assert_string_equal(bm_time_format(UINT64_MAX, buf), "2554-07-21T23:34:33.709551615Z");
 }
 
-#define SHELL(script) ((const char *const[]){"sh", "-c", script, NULL})
+#define SHELL(script) ((const char *const[]){ "sh", "-c", script, NULL })
 
 static void run_collects(void **state)
 {
@@ -422,13 +422,13 @@ static void run_collects(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	free(TAKE_PTR(err));
 	assert_int_equal(
-		bm_run((const char *const[]){"/no/such", NULL}, 10000, &status, NULL, &err), 0);
+		bm_run((const char *const[]){ "/no/such", NULL }, 10000, &status, NULL, &err), 0);
 	assert_int_equal(WEXITSTATUS(status), 127);
 	assert_non_null(strstr(err, "/no/such: No such file"));
 	free(TAKE_PTR(out));
 	/* Nothing of the caller's is open in it: 0 to 2, and the directory that ls reads. */
-	assert_int_equal(bm_run((const char *const[]){"ls", "/proc/self/fd", NULL}, 10000, &status,
-				&out, NULL),
+	assert_int_equal(bm_run((const char *const[]){ "ls", "/proc/self/fd", NULL }, 10000,
+				&status, &out, NULL),
 			 0);
 	assert_string_equal(out, "0\n1\n2\n3\n");
 	assert_int_equal(count_fds(), fds);
@@ -539,7 +539,7 @@ static void helper_fails(void **state)
 	snprintf(mine, sizeof(mine), "pid %d", getpid());
 	assert_string_not_equal(err.message, mine);
 	for (what = 2; what <= 6; what++) {
-		static const int codes[] = {[2] = ENOTTY, [4] = EIO, [5] = ECHILD, [6] = ECHILD};
+		static const int codes[] = { [2] = ENOTTY, [4] = EIO, [5] = ECHILD, [6] = ECHILD };
 
 		if (what == 3)
 			continue;

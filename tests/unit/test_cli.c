@@ -50,7 +50,7 @@ static void test_spec_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct cli_spec spec = {.source = "untouched"};
+		struct cli_spec spec = { .source = "untouched" };
 		struct bm_error err = {};
 
 		assert_int_equal(cli_parse_spec(bad[i], &spec, &err), -EINVAL);
@@ -70,31 +70,31 @@ static void test_size(void **state)
 		const char *text;
 		int64_t value;
 	} good[] = {
-		{"1", 1},
-		{"4096", 4096},
-		{"512K", 512 << 10},
-		{"512m", 512 << 20},
-		{"2G", 2ll << 30},
-		{"1GiB", 1ll << 30},
-		{"8388607T", 8388607ll << 40},
-		{"9223372036854775807", INT64_MAX},
+		{ "1", 1 },
+		{ "4096", 4096 },
+		{ "512K", 512 << 10 },
+		{ "512m", 512 << 20 },
+		{ "2G", 2ll << 30 },
+		{ "1GiB", 1ll << 30 },
+		{ "8388607T", 8388607ll << 40 },
+		{ "9223372036854775807", INT64_MAX },
 	};
-	static const char *const bad[] = {"",
-					  "0",
-					  "-1",
-					  "+1",
-					  " 1",
-					  "1 ",
-					  "1Q",
-					  "1KB",
-					  "1Kib",
-					  "G",
-					  "1.5G",
-					  "0x10",
-					  "8388608T",
-					  "1MM",
-					  "9223372036854775808",
-					  "99999999999999999999G"};
+	static const char *const bad[] = { "",
+					   "0",
+					   "-1",
+					   "+1",
+					   " 1",
+					   "1 ",
+					   "1Q",
+					   "1KB",
+					   "1Kib",
+					   "G",
+					   "1.5G",
+					   "0x10",
+					   "8388608T",
+					   "1MM",
+					   "9223372036854775808",
+					   "99999999999999999999G" };
 	int64_t value = 77;
 
 	(void)state;
@@ -173,16 +173,16 @@ static void test_base(void **state)
 
 static void test_utf8(void **state)
 {
-	static const char *const bad[] = {"\x80",
-					  "a\xff",
-					  "\xc0\xaf",
-					  "\xc3",
-					  "\xe0\x80\x80",
-					  "\xed\xa0\x80",
-					  "\xe2\x82",
-					  "\xf0\x80\x80\x80",
-					  "\xf4\x90\x80\x80",
-					  "\xf5"};
+	static const char *const bad[] = { "\x80",
+					   "a\xff",
+					   "\xc0\xaf",
+					   "\xc3",
+					   "\xe0\x80\x80",
+					   "\xed\xa0\x80",
+					   "\xe2\x82",
+					   "\xf0\x80\x80\x80",
+					   "\xf4\x90\x80\x80",
+					   "\xf5" };
 
 	(void)state;
 	assert_true(cli_is_utf8(""));
@@ -255,22 +255,22 @@ static void test_arguments(void **state)
 
 static void test_arguments_refused(void **state)
 {
-	static const char *const bad[] = {"exec",
-					  "exec b1",
-					  "exec b1 --",
-					  "run",
-					  "run --",
-					  "ls b1",
-					  "show",
-					  "show b1 b2",
-					  "show b1 --bogus",
-					  "show b1 -q",
-					  "create --rootfs",
-					  "create --pid 1",
-					  "ls --format",
-					  "grant b1",
-					  "grant b1 file a --yes=1",
-					  "grant b1 net a b"};
+	static const char *const bad[] = { "exec",
+					   "exec b1",
+					   "exec b1 --",
+					   "run",
+					   "run --",
+					   "ls b1",
+					   "show",
+					   "show b1 b2",
+					   "show b1 --bogus",
+					   "show b1 -q",
+					   "create --rootfs",
+					   "create --pid 1",
+					   "ls --format",
+					   "grant b1",
+					   "grant b1 file a --yes=1",
+					   "grant b1 net a b" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -286,8 +286,8 @@ static void test_arguments_refused(void **state)
 static void test_format(void **state)
 {
 	const struct cli_command *events = cli_command_find("events"), *ls = cli_command_find("ls");
-	char *json[] = {(char *)"ls", (char *)"--format", (char *)"json", NULL};
-	char *payload[] = {(char *)"run", (char *)"--", (char *)"--format=json", NULL};
+	char *json[] = { (char *)"ls", (char *)"--format", (char *)"json", NULL };
+	char *payload[] = { (char *)"run", (char *)"--", (char *)"--format=json", NULL };
 	enum cli_format format;
 
 	(void)state;
@@ -336,7 +336,7 @@ static void test_tables(void **state)
 static char *printed(int (*fn)(struct cli *, struct bm_error *), const char *operand)
 {
 	struct bm_error err = {};
-	struct cli cli = {.command = cli_command_find("help")};
+	struct cli cli = { .command = cli_command_find("help") };
 	FILE *saved = stdout;
 	char *text = NULL;
 	size_t size;
@@ -431,7 +431,7 @@ static void test_wrap(void **state)
 		   "                   d\n");
 	/* A word is never broken: it may be a path that is to be copied. */
 	memset(longer, 'x', 100);
-	strcpy(longer + 99, "\n");
+	memcpy(longer + 99, "\n", 2);
 	{
 		char word[100];
 

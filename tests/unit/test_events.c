@@ -57,7 +57,7 @@ static bool object_fits(struct json_object *json, struct json_object *rules)
 		if (!json_object_object_get_ex(json, json_object_get_string(rule), NULL))
 			return false;
 	}
-	json_object_object_foreach (json, key, value) {
+	json_object_object_foreach(json, key, value) {
 		if (!json_object_object_get_ex(known, key, &rule) || !fits(value, rule))
 			return false;
 	}
@@ -198,7 +198,7 @@ static void assert_path(const struct bm_event *event, const char *expected)
 			    expected);
 }
 
-#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define HEAD                                                                                       \
 	"{\"schema\":\"benchmon/1\",\"time\":\"1970-01-01T00:00:06.000000007Z\","                  \
 	"\"bench\":\"b1\",\"seq\":42,\"verdict\":"
@@ -226,10 +226,11 @@ static void each_kind_decodes(void **state)
 	event.file.wanted = BM_X;
 	snprintf((char *)event.file.names, sizeof(event.file.names), "%s",
 		 "/in/a directory whose name is longer than one of them/prog");
-	assert_decodes(&event, HEAD "\"deny\",\"hook\":\"exec\",\"rule\":\"exec-refused\","
-				    "\"errno\":\"EACCES\"," PROCESS
-				    "\"object\":{\"path\":\"/in/a directory whose name is longer than "
-				    "one of them/prog\",\"wanted\":\"x\"}}");
+	assert_decodes(&event,
+		       HEAD "\"deny\",\"hook\":\"exec\",\"rule\":\"exec-refused\","
+			    "\"errno\":\"EACCES\"," PROCESS
+			    "\"object\":{\"path\":\"/in/a directory whose name is longer than "
+			    "one of them/prog\",\"wanted\":\"x\"}}");
 
 	event = net_event(AF_INET, "198.51.100.10", 80, IPPROTO_TCP);
 	assert_decodes(&event, HEAD "\"deny\",\"hook\":\"connect4\",\"rule\":\"not-sealed\","
@@ -333,21 +334,21 @@ static void net_hints(void **state)
 		uint8_t protocol;
 		const char *hint;
 	} cases[] = {
-		{AF_INET, "198.51.100.10", 53, IPPROTO_UDP, "198.51.100.10:53/udp"},
-		{AF_INET6, "2001:db8::1", 443, IPPROTO_TCP, "'[2001:db8::1]:443'"},
-		{AF_INET6, "2001:db8::1", 53, IPPROTO_UDP, "'[2001:db8::1]:53/udp'"},
-		{AF_INET, "10.1.2.3", 80, IPPROTO_TCP, "10.1.2.3:80 --private"},
-		{AF_INET, "172.31.0.1", 80, IPPROTO_TCP, "172.31.0.1:80 --private"},
-		{AF_INET, "172.32.0.1", 80, IPPROTO_TCP, "172.32.0.1:80"},
-		{AF_INET6, "fd00::1", 80, IPPROTO_TCP, "'[fd00::1]:80' --private"},
-		{AF_INET, "198.51.100.10", 0, IPPROTO_TCP, NULL},
-		{AF_INET, "198.51.100.10", 80, IPPROTO_SCTP, NULL},
-		{AF_INET, "127.0.0.1", 80, IPPROTO_TCP, NULL},
-		{AF_INET, "169.254.169.254", 80, IPPROTO_TCP, NULL},
-		{AF_INET, "224.0.0.1", 80, IPPROTO_UDP, NULL},
-		{AF_INET6, "::1", 80, IPPROTO_TCP, NULL},
-		{AF_INET6, "fe80::1", 80, IPPROTO_TCP, NULL},
-		{AF_INET6, "ff02::1", 80, IPPROTO_UDP, NULL},
+		{ AF_INET, "198.51.100.10", 53, IPPROTO_UDP, "198.51.100.10:53/udp" },
+		{ AF_INET6, "2001:db8::1", 443, IPPROTO_TCP, "'[2001:db8::1]:443'" },
+		{ AF_INET6, "2001:db8::1", 53, IPPROTO_UDP, "'[2001:db8::1]:53/udp'" },
+		{ AF_INET, "10.1.2.3", 80, IPPROTO_TCP, "10.1.2.3:80 --private" },
+		{ AF_INET, "172.31.0.1", 80, IPPROTO_TCP, "172.31.0.1:80 --private" },
+		{ AF_INET, "172.32.0.1", 80, IPPROTO_TCP, "172.32.0.1:80" },
+		{ AF_INET6, "fd00::1", 80, IPPROTO_TCP, "'[fd00::1]:80' --private" },
+		{ AF_INET, "198.51.100.10", 0, IPPROTO_TCP, NULL },
+		{ AF_INET, "198.51.100.10", 80, IPPROTO_SCTP, NULL },
+		{ AF_INET, "127.0.0.1", 80, IPPROTO_TCP, NULL },
+		{ AF_INET, "169.254.169.254", 80, IPPROTO_TCP, NULL },
+		{ AF_INET, "224.0.0.1", 80, IPPROTO_UDP, NULL },
+		{ AF_INET6, "::1", 80, IPPROTO_TCP, NULL },
+		{ AF_INET6, "fe80::1", 80, IPPROTO_TCP, NULL },
+		{ AF_INET6, "ff02::1", 80, IPPROTO_UDP, NULL },
 	};
 	struct bm_event event;
 

@@ -59,8 +59,8 @@ static void raw_send(const void *data, size_t len, int fd, size_t fd_count)
 		struct cmsghdr align;
 		char space[CMSG_SPACE(sizeof(int) * MANY_FDS)];
 	} control = {};
-	struct iovec iov = {(void *)(uintptr_t)data, len};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct iovec iov = { (void *)(uintptr_t)data, len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	if (fd_count) {
 		struct cmsghdr *cmsg;
@@ -80,7 +80,7 @@ static void raw_send(const void *data, size_t len, int fd, size_t fd_count)
 /* The message is refused, nothing of it stays, and the next one is understood. */
 static void assert_refused(int code, const char *rule)
 {
-	struct bm_message message = {.fd_count = 77};
+	struct bm_message message = { .fd_count = 77 };
 	struct bm_error err = {};
 	int fds = count_fds();
 
@@ -99,7 +99,7 @@ static void assert_refused(int code, const char *rule)
 
 static void messages_pass(void **state)
 {
-	int fds[3] = {STDIN_FILENO, ours, theirs}, before = count_fds();
+	int fds[3] = { STDIN_FILENO, ours, theirs }, before = count_fds();
 	autojson *json = json_object_new_object();
 	struct bm_message message = {};
 
@@ -159,7 +159,7 @@ static void sizes(void **state)
 
 	(void)state;
 	assert_int_equal(bm_send(theirs, larger, NULL, 0), -EMSGSIZE);
-	assert_int_equal(bm_send(theirs, largest, &(int){STDIN_FILENO}, 1), 0);
+	assert_int_equal(bm_send(theirs, largest, &(int){ STDIN_FILENO }, 1), 0);
 	assert_int_equal(bm_receive(ours, &message, NULL), 0);
 	assert_int_equal(strlen(bm_json_string(message.json, "a")), BM_MESSAGE_MAX - 8);
 	assert_int_equal(message.fd_count, 1);
@@ -226,7 +226,7 @@ static void too_many_fds(void **state)
 		assert_refused(E2BIG, "message-fds");
 	}
 	/* Credentials beside the fds leave no room for all of them. */
-	assert_int_equal(setsockopt(ours, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)), 0);
+	assert_int_equal(setsockopt(ours, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)), 0);
 	raw_send("{}", 2, STDIN_FILENO, MANY_FDS);
 	assert_refused(E2BIG, "message-fds");
 	raw_send("{}", 2, STDIN_FILENO, 1);
@@ -308,14 +308,14 @@ static void calls(void **state)
 		const char *reply;
 		int code;
 	} cases[] = {
-		{"{\"ok\":false,\"error\":{\"errno\":17,\"message\":\"it exists\"}}", EEXIST},
-		{"{\"ok\":false}", EPROTO},
-		{"{}", EPROTO},
-		{"{\"ok\":\"true\"}", EPROTO},
-		{"{\"ok\":false,\"error\":{\"errno\":0,\"message\":\"\"}}", EPROTO},
-		{"{\"ok\":false,\"error\":{\"errno\":-1,\"message\":\"\"}}", EPROTO},
-		{"{\"ok\":false,\"error\":{\"errno\":5}}", EPROTO},
-		{"{\"ok\"", EBADMSG},
+		{ "{\"ok\":false,\"error\":{\"errno\":17,\"message\":\"it exists\"}}", EEXIST },
+		{ "{\"ok\":false}", EPROTO },
+		{ "{}", EPROTO },
+		{ "{\"ok\":\"true\"}", EPROTO },
+		{ "{\"ok\":false,\"error\":{\"errno\":0,\"message\":\"\"}}", EPROTO },
+		{ "{\"ok\":false,\"error\":{\"errno\":-1,\"message\":\"\"}}", EPROTO },
+		{ "{\"ok\":false,\"error\":{\"errno\":5}}", EPROTO },
+		{ "{\"ok\"", EBADMSG },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -341,7 +341,7 @@ static void calls(void **state)
 
 static void connects(void **state)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char dir[] = "/tmp/benchmon-protocol-XXXXXX", too_long[200];
 	int socket_fd = -1, before = count_fds();
 

@@ -57,8 +57,8 @@ static bool event_valid(const struct bm_event *event, size_t size)
 	switch (kinds[event->hook]) {
 	case KIND_FILE:
 		/* One string instead of names, as the process gave it. */
-		if (event->rule == BM_RULE_EXEC_REFUSED && !memchr(event->file.names, '\0',
-								   sizeof(event->file.names)))
+		if (event->rule == BM_RULE_EXEC_REFUSED &&
+		    !memchr(event->file.names, '\0', sizeof(event->file.names)))
 			return false;
 		return file_valid(&event->file, rest);
 	case KIND_NET:

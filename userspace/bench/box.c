@@ -127,7 +127,7 @@ static int copy_holder(const struct paths *p, struct bm_error *err)
 		return bm_fail_errno(err, errno, "/proc/self/exe");
 	path[n] = '\0';
 	slash = strrchr(path, '/');
-	strcpy(slash, "/benchmon-holder");
+	snprintf(slash, 32, "/benchmon-holder");
 	from = open(path, O_RDONLY | O_CLOEXEC);
 	if (from < 0 || fstat(from, &st) < 0)
 		return bm_fail(err, errno, NULL, "install it beside gatekeeperd", "%s: %s", path,

@@ -57,9 +57,8 @@ int bm_cgroup_of_pid(pid_t pid, char ret_path[BM_CGROUP_PATH], struct bm_error *
 	if (!line || !strcmp(line, "/"))
 		return bm_fail(err, EXDEV, "cgroup-v2", "start the container in the v2 hierarchy",
 			       "process %d has no cgroup v2 of its own", pid);
-	if (strlen(line) >= BM_CGROUP_PATH)
+	if (snprintf(ret_path, BM_CGROUP_PATH, "%s", line) >= BM_CGROUP_PATH)
 		return bm_fail_errno(err, ENAMETOOLONG, "cgroup of %d", pid);
-	strcpy(ret_path, line);
 	return 0;
 }
 
@@ -108,7 +107,7 @@ int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error 
 	r = id_of(ref.fd, &ref.id);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "cgroup %s: id", path);
-	strcpy(ref.path, path);
+	snprintf(ref.path, sizeof(ref.path), "%s", path);
 	len = strlen(ref.path);
 	while (len > 1 && ref.path[len - 1] == '/')
 		ref.path[--len] = '\0';

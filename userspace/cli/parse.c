@@ -23,7 +23,7 @@ int cli_parse_rights(const char *text, char ret[3], struct bm_error *err)
 {
 	if (strcmp(text, "ro") && strcmp(text, "rw"))
 		return fail(err, "say ro or rw", text, "no such rights");
-	strcpy(ret, text);
+	memcpy(ret, text, 3);
 	return 0;
 }
 

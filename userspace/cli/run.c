@@ -43,7 +43,7 @@ static int create(struct run *run, struct bm_error *err)
 	name = bm_json_string(bench, "name");
 	if (!name || !bm_bench_name_valid(name))
 		return bm_fail(err, EPROTO, "protocol", NULL, "the new Bench has no name");
-	strcpy(run->bench, name);
+	snprintf(run->bench, sizeof(run->bench), "%s", name);
 	return 0;
 }
 

@@ -125,7 +125,7 @@ const char *cli_age(const char *time, uint64_t now_s, char buf[CLI_AGE_LEN])
 	uint64_t then, age;
 
 	if (!time || !strptime(time, "%Y-%m-%dT%H:%M:%S", &tm)) {
-		strcpy(buf, "-");
+		snprintf(buf, CLI_AGE_LEN, "-");
 		return buf;
 	}
 	then = (uint64_t)timegm(&tm);

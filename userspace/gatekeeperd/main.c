@@ -54,9 +54,9 @@ static int listen_at(struct daemon *d, const char *path, struct bm_error *err)
 
 	if (fd < 0)
 		return bm_fail_errno(err, errno, "socket");
-	if (strlen(path) >= sizeof(address.sun_path))
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+	    sizeof(address.sun_path))
 		return bm_fail_errno(err, ENAMETOOLONG, "%s", path);
-	strcpy(address.sun_path, path);
 	/* The ledger's lock is held: whoever listened there has gone. */
 	unlink(path);
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 ||

@@ -14,8 +14,9 @@ static void parse_kind(const struct nlattr *info, struct bm_interface *i)
 {
 	const struct nlattr *attr;
 
-	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		snprintf(i->kind, sizeof(i->kind), "%s", mnl_attr_get_str(attr));
+	mnl_attr_for_each_nested(attr, info)
+		if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+			snprintf(i->kind, sizeof(i->kind), "%s", mnl_attr_get_str(attr));
 }
 
 static struct bm_interface parse_interface(const struct nlmsghdr *nlh)
@@ -28,8 +29,7 @@ static struct bm_interface parse_interface(const struct nlmsghdr *nlh)
 	};
 	const struct nlattr *attr;
 
-	mnl_attr_for_each(attr, nlh, sizeof(*ifi))
-	{
+	mnl_attr_for_each(attr, nlh, sizeof(*ifi)) {
 		switch (mnl_attr_get_type(attr)) {
 		case IFLA_IFNAME:
 			snprintf(i.name, sizeof(i.name), "%s", mnl_attr_get_str(attr));
@@ -121,9 +121,9 @@ static int got_nsid(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nlattr *attr;
 
-	mnl_attr_for_each(attr, nlh,
-			  sizeof(struct rtgenmsg)) if (mnl_attr_get_type(attr) == NETNSA_NSID) *
-		(int *)arg = (int)mnl_attr_get_u32(attr);
+	mnl_attr_for_each(attr, nlh, sizeof(struct rtgenmsg))
+		if (mnl_attr_get_type(attr) == NETNSA_NSID)
+			*(int *)arg = (int)mnl_attr_get_u32(attr);
 	return MNL_CB_OK;
 }
 

@@ -63,8 +63,9 @@ static int got_route(const struct nlmsghdr *nlh, void *arg)
 	const struct nlattr *attr;
 
 	route->type = rtm->rtm_type;
-	mnl_attr_for_each(attr, nlh, sizeof(*rtm)) if (mnl_attr_get_type(attr) == RTA_OIF)
-		route->oif = (int)mnl_attr_get_u32(attr);
+	mnl_attr_for_each(attr, nlh, sizeof(*rtm))
+		if (mnl_attr_get_type(attr) == RTA_OIF)
+			route->oif = (int)mnl_attr_get_u32(attr);
 	return MNL_CB_OK;
 }
 
@@ -116,8 +117,7 @@ static int each_route(const struct nlmsghdr *nlh, void *arg)
 	const struct nlattr *attr;
 	int oif = 0;
 
-	mnl_attr_for_each(attr, nlh, sizeof(*rtm))
-	{
+	mnl_attr_for_each(attr, nlh, sizeof(*rtm)) {
 		if (mnl_attr_get_type(attr) == RTA_OIF)
 			oif = (int)mnl_attr_get_u32(attr);
 		if (mnl_attr_get_type(attr) == RTA_DST &&

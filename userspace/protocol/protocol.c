@@ -129,9 +129,9 @@ int bm_connect(const char *path, int *ret_socket)
 
 	if (fd < 0)
 		return -errno;
-	if (strlen(path) >= sizeof(address.sun_path))
+	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+	    sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(address.sun_path, path);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));

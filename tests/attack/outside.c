@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Not attacks: what a test does beside the Bench, as root of the host. */
+#include "payload.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/sched.h>
+
+static int namespace_of(const char *pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/%s", pid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Lives where a runtime does before its execve, and as visible as it can make itself. */
+static _Noreturn void stay(int user, const char *seconds)
+{
+	if (setns(user, CLONE_NEWUSER) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 1) < 0)
+		_exit(setup("join"));
+	signal(SIGUSR1, SIG_IGN);
+	sleep((unsigned)atoi(seconds));
+	_exit(0);
+}
+
+/* Prints its pid in the Bench's namespace; ends when its stay does. */
+int tool_arrive(char **args)
+{
+	int cgroup = open(args[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int user = namespace_of(args[1], "user"), mnt = namespace_of(args[1], "mnt");
+	struct clone_args clone = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD,
+				    .cgroup = (uint64_t)cgroup };
+	char line[256], path[64];
+	long pid, inner = 0;
+	FILE *status;
+
+	if (cgroup < 0 || user < 0 || mnt < 0 || setns(namespace_of(args[1], "pid"), 0) < 0)
+		return setup("namespaces");
+	pid = syscall(SYS_clone3, &clone, sizeof(clone));
+	if (pid == 0)
+		stay(user, args[2]);
+	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		if (!strncmp(line, "NSpid:", 6))
+			inner = atol(strrchr(line, '\t') + 1);
+	if (pid < 0 || !inner)
+		return setup("arrival");
+	printf("%ld\n", inner);
+	fflush(stdout);
+	fclose(stdout);
+	return waitpid((pid_t)pid, NULL, 0) < 0 ? setup("waitpid") : 0;
+}
+
+/* FLAGS: those that stay, of ro and noexec; a tampering that the mount layer would not survive. */
+int tool_remount(char **args)
+{
+	unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV;
+
+	if (strstr(args[2], "ro"))
+		flags |= MS_RDONLY;
+	if (strstr(args[2], "noexec"))
+		flags |= MS_NOEXEC;
+	if (setns(namespace_of(args[0], "mnt"), CLONE_NEWNS) < 0)
+		return setup("mount namespace");
+	return outcome(mount("none", args[1], NULL, flags, NULL));
+}
+
+int tool_deep(char **args)
+{
+	int fd;
+
+	umask(0);
+	if (chdir(args[0]) < 0)
+		return setup(args[0]);
+	for (int n = atoi(args[1]); n > 0; n--)
+		if ((mkdir("d", 0777) < 0 && errno != EEXIST) || chdir("d") < 0)
+			return setup("d");
+	fd = open("f", O_WRONLY | O_CREAT, 0666);
+	return outcome(fd < 0 ? -1 : write(fd, "deep\n", 5));
+}
+
+int tool_now(char **args)
+{
+	(void)args;
+	printf("%" PRIu64 "\n", now_ns());
+	return 0;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Packets that no hook of connect or sendmsg sees as they leave, and other protocols. */
+#include "net.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
+#include <net/ethernet.h>
+#include <unistd.h>
+
+#include <linux/seg6.h>
+
+#define PROTO_UDPLITE 136
+#define PROTO_SCTP 132
+
+int probe_udplite(char **args)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], args[1]);
+	int fd = socket_to(&ss, SOCK_DGRAM, PROTO_UDPLITE);
+
+	if (fd < 0)
+		return setup("socket");
+	if (!strcmp(args[2], "sendto"))
+		return sendto(fd, "x", 1, 0, (struct sockaddr *)&ss, len) < 0 ? net_errno()
+									      : answered(fd);
+	return connect(fd, (struct sockaddr *)&ss, len) < 0 ? net_errno() : said(fd);
+}
+
+/* The kernel would load the module; where there is none this is no attack. */
+int probe_sctp(char **args)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], args[1]);
+	int fd = socket_to(&ss, SOCK_STREAM, PROTO_SCTP);
+
+	if (fd < 0)
+		return errno;
+	return connect(fd, (struct sockaddr *)&ss, len) < 0 ? net_errno() : said(fd);
+}
+
+int probe_ping(char **args)
+{
+	struct icmphdr echo = { .type = ICMP_ECHO };
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], "0");
+	int fd = socket_to(&ss, SOCK_DGRAM, IPPROTO_ICMP);
+
+	if (fd < 0)
+		return setup("socket");
+	return sendto(fd, &echo, sizeof(echo), 0, (struct sockaddr *)&ss, len) < 0 ? net_errno()
+										   : answered(fd);
+}
+
+int probe_ping6(char **args)
+{
+	struct icmp6_hdr echo = { .icmp6_type = ICMP6_ECHO_REQUEST };
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], "0");
+	int fd = socket_to(&ss, SOCK_DGRAM, IPPROTO_ICMPV6);
+
+	if (fd < 0)
+		return setup("socket");
+	return sendto(fd, &echo, sizeof(echo), 0, (struct sockaddr *)&ss, len) < 0 ? net_errno()
+										   : answered(fd);
+}
+
+int probe_raw(char **args)
+{
+	struct icmphdr echo = { .type = ICMP_ECHO };
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], "0");
+	int fd = socket_to(&ss, SOCK_RAW, IPPROTO_ICMP);
+
+	if (fd < 0)
+		return errno;
+	return sendto(fd, &echo, sizeof(echo), 0, (struct sockaddr *)&ss, len) < 0 ? net_errno()
+										   : answered(fd);
+}
+
+int probe_packet(char **args)
+{
+	(void)args;
+	return outcome(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_IP)));
+}
+
+/* 0 when it was sent: where a source route leads, nothing needs to answer. */
+int probe_options(char **args)
+{
+	unsigned char route[] = { IPOPT_NOP, IPOPT_LSRR, 7, 4, 0, 0, 0, 0 };
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], args[1]);
+	int fd = socket_to(&ss, SOCK_DGRAM, 0);
+
+	if (fd < 0 || inet_pton(AF_INET, args[2], route + 4) != 1)
+		return setup("socket");
+	if (setsockopt(fd, IPPROTO_IP, IP_OPTIONS, route, sizeof(route)) < 0)
+		return setup("IP_OPTIONS");
+	return sendto(fd, "x", 1, 0, (struct sockaddr *)&ss, len) < 0 ? net_errno() : 0;
+}
+
+int probe_rthdr(char **args)
+{
+	struct {
+		struct ipv6_sr_hdr head;
+		struct in6_addr segments[2];
+	} route = { .head = { .hdrlen = 4, .type = 4, .segments_left = 1, .first_segment = 1 } };
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], args[1]);
+	int fd = socket_to(&ss, SOCK_DGRAM, 0);
+
+	if (fd < 0 || inet_pton(AF_INET6, args[2], &route.segments[1]) != 1)
+		return setup("socket");
+	route.segments[0] = ((struct sockaddr_in6 *)&ss)->sin6_addr;
+	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RTHDR, &route, sizeof(route)) < 0)
+		return setup("IPV6_RTHDR");
+	return sendto(fd, "x", 1, 0, (struct sockaddr *)&ss, len) < 0 ? net_errno() : 0;
+}

@@ -1,0 +1,140 @@
+# shellcheck shell=bash
+# What the cases share: running benchmon, saying what must come of it, waiting for what will come.
+: "${e2e:?}"
+
+fail() { # WHY: ends the case
+	echo "$*"
+	if [[ -n ${last-} ]]; then
+		printf '$ %s\nexit %s\n' "$last" "$code"
+		printf 'stdout: %s\n' "${out:0:2000}"
+		printf 'stderr: %s\n' "${err:0:2000}"
+	fi
+	exit 1
+}
+
+# Reads a file without its last newlines, and without a process.
+slurp() { # FILE VARIABLE
+	local text=
+	IFS= read -rd '' text <"$1" || :
+	while [[ $text == *$'\n' ]]; do
+		text=${text%$'\n'}
+	done
+	printf -v "$2" %s "$text"
+}
+
+# Leaves the exit code in $code, what was printed in $out and $err.
+capture() { # COMMAND...
+	last="$*"
+	code=0
+	"$@" >"$tmp/out" 2>"$tmp/err" || code=$?
+	slurp "$tmp/out" out
+	slurp "$tmp/err" err
+}
+
+bm() { # ARGUMENT...: benchmon, with nothing to read
+	capture benchmon "$@" </dev/null
+}
+
+printed() { # WORDS...
+	local words
+	for words; do
+		[[ $out == *"$words"* ]] || fail "not on stdout: $words"
+	done
+}
+
+did() { # WORDS...: it succeeded, without a complaint, and printed the words
+	[[ $code -eq 0 ]] || fail "exit code $code, not 0"
+	[[ -z $err ]] || fail 'it complained'
+	printed "$@"
+}
+
+ended() { # CODE: whatever it printed
+	[[ $code -eq $1 ]] || fail "exit code $code, not $1"
+}
+
+refused() { # CODE WORDS...: in one line on stderr that has the words, and nothing on stdout
+	local words
+	[[ $code -eq $1 ]] || fail "exit code $code, not $1"
+	[[ -z $out ]] || fail 'refused, and yet it printed something'
+	[[ $err == 'benchmon: '* && $err != *$'\n'* ]] || fail 'the refusal is not one line'
+	shift
+	for words; do
+		[[ $err == *"$words"* ]] || fail "not in the refusal: $words"
+	done
+}
+
+same() { # WANTED GOT [WHAT]
+	[[ $1 == "$2" ]] || fail "${3-it} is '$2', not '$1'"
+}
+
+# A moment, in which only a signal can wake us: nobody writes to that pipe.
+tick() {
+	read -rt 0.02 <&"$never" || :
+}
+
+soon() { # COMMAND...: becomes true within a minute
+	local end=$((SECONDS + 60))
+	until "$@"; do
+		((SECONDS < end)) || fail "never: $*"
+		tick
+	done
+}
+
+gone() { # PID
+	[[ ! -e /proc/$1 ]]
+}
+
+line_from() { # FD VARIABLE: the next line, within a minute
+	IFS= read -rt 60 -u "$1" "${2?}" || fail "no line came from fd $1"
+}
+
+python() { # HELPER ARGUMENT...
+	python3 -B -S -s "$e2e/helpers/$1.py" "${@:2}"
+}
+
+py() { # HELPER ARGUMENT...: must succeed
+	capture python "$@" </dev/null
+	[[ $code -eq 0 ]] || fail "$1 found something wrong"
+}
+
+key() { # KEY: its value, a string or number, in the JSON of $out
+	[[ $out =~ \"$1\":(\"([^\"]*)\"|([0-9]+)) ]] || fail "no key $1"
+	value=${BASH_REMATCH[2]}${BASH_REMATCH[3]}
+}
+
+narrow() { # no line of $out is wider than a terminal
+	local line
+	while IFS= read -r line; do
+		[[ ${#line} -le 80 ]] || fail "${#line} columns: $line"
+	done <<<"$out"
+}
+
+make_bench() { # NAME [OPTION...]
+	bm create "$@"
+	did "$1"
+}
+
+init_of() { # BENCH: its pid
+	bm show "$1" --format json
+	key pid
+}
+
+daemon_pid() { # into $daemon; fails if there is none, or more than one that is not a child
+	local dir comm stat
+	daemon=
+	for dir in /proc/[0-9]*; do
+		{ read -r comm <"$dir/comm"; } 2>/dev/null || continue
+		[[ $comm == gatekeeperd ]] || continue
+		{ read -r stat <"$dir/stat"; } 2>/dev/null || continue
+		[[ $stat =~ ^[0-9]+\ .*\)\ .\ 1\  ]] || continue
+		[[ -z $daemon ]] || return 1
+		daemon=${dir#/proc/}
+	done
+	[[ -n $daemon ]]
+}
+
+stop_daemon() { # [SIGNAL]
+	daemon_pid || fail 'not exactly one gatekeeperd'
+	kill "-${1-TERM}" "$daemon"
+	soon gone "$daemon"
+}

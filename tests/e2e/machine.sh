@@ -1,0 +1,142 @@
+# shellcheck shell=bash
+# The machine the cases run on: a root file system for Benches, a disk whose files can be granted, a
+# network beyond the host; what is on it now, and how to get rid of it.
+: "${e2e:?}" "${repo:?}"
+
+server=198.51.100.10
+
+machine_up() {
+	local image
+	[[ $(id -u) -eq 0 ]] || return 1
+	image=$("$repo/tools/rootfs") || return 1
+	tmp=$(mktemp -d /tmp/e2e.XXXXXX) || return 1
+	chmod 755 "$tmp"
+	trap machine_down EXIT
+	mkfifo "$tmp/never" || return 1
+	exec {never}<>"$tmp/never"
+	mkdir "$tmp/rootfs" "$tmp/disk" || return 1
+	mount -o loop,ro "$image" "$tmp/rootfs" || return 1
+	export BENCHMON_ROOTFS=$tmp/rootfs
+	truncate -s 64M "$tmp/image" || return 1
+	mkfs.ext4 -q -O ^has_journal "$tmp/image" || return 1
+	mount -o loop "$tmp/image" "$tmp/disk" || return 1
+	disk=$tmp/disk
+	network_up || return 1
+	benchmon ls >/dev/null || return 1
+}
+
+# A server beyond the host, in a network namespace that is no Bench's.
+network_up() {
+	local ready
+	ip netns add e2e-world || return 1
+	ip -batch - <<-END || return 1
+		link add e2e0 type veth peer name e2e1 netns e2e-world
+		address add 198.51.100.1/24 dev e2e0
+		link set e2e0 up
+		address add 10.99.0.1/32 dev e2e0
+	END
+	ip -n e2e-world -batch - <<-END || return 1
+		address add $server/24 dev e2e1
+		link set e2e1 up
+		link set lo up
+	END
+	exec {ready}< <(exec ip netns exec e2e-world python3 -B -S -s "$e2e/helpers/serve.py" \
+		"$server" 8080 8081)
+	read -rt 60 -u "$ready" _ || return 1
+	world=$!
+}
+
+machine_down() {
+	clean_up >/dev/null 2>&1
+	[[ -z ${world-} ]] || kill "$world"
+	daemon_pid && kill "$daemon" && soon gone "$daemon"
+	ip link delete e2e0
+	ip netns delete e2e-world
+	umount -l "$tmp/disk" "$tmp/rootfs"
+	rm -rf -- "$tmp"
+} 2>/dev/null
+
+# Whatever a case that failed may have left.
+clean_up() {
+	local name id pid
+	for pid in $(jobs -p); do
+		[[ $pid == "${world-}" ]] || kill -9 "$pid"
+	done
+	timeout 60 benchmon ls --format json </dev/null >"$tmp/list"
+	for name in $(grep -o '"name":"[^"]*"' "$tmp/list" | cut -d '"' -f 4); do
+		timeout 60 benchmon detach "$name" || timeout 60 benchmon destroy "$name"
+	done
+	for id in $(crun list -q); do
+		crun delete --force "$id"
+	done
+	for name in "$tmp"/v1 "$tmp"/c/*/rootfs "$tmp"/mnt*; do
+		umount -l "$name"
+	done
+	for name in /sys/fs/cgroup/e2e*; do
+		echo 1 >"$name/cgroup.kill"
+		find "$name" -depth -type d -exec rmdir {} +
+	done
+	find "$disk" -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf --one-file-system {} +
+	rm -rf --one-file-system "$tmp"/c "$tmp"/mnt*
+} 2>/dev/null
+
+# One line for each thing that benchmon makes and might leave.
+machine_state() {
+	local path pid comm value mounts=(/proc/1/mounts)
+	daemon_pid || echo 'not exactly one gatekeeperd'
+	[[ -z $daemon ]] || mounts+=("/proc/$daemon/mounts")
+	for path in "${mounts[@]}"; do
+		while read -r _ value _; do
+			echo "mount $value"
+		done <"$path"
+	done
+	for path in /sys/class/net/* /run/netns/* /sys/fs/cgroup/benchmon/*/ /sys/fs/cgroup/e2e*/ \
+		/sys/fs/bpf/*/ /sys/fs/bpf/benchmon/*/* /run/benchmon/*/* /run/benchmon/* \
+		/run/benchmon/*/*/* /var/lib/benchmon/* /var/lib/benchmon/benches/* /run/crun/* \
+		/tmp/* /var/tmp/* /dev/shm/* "$tmp"/c/*; do
+		[[ $path == *'*'* ]] || echo "path $path"
+	done
+	for path in /proc/sys/net/ipv[46]/conf/*/forwarding; do
+		read -r value <"$path"
+		echo "$path $value"
+	done
+	for path in /proc/[0-9]*; do
+		pid=${path#/proc/}
+		# Kernel threads have no program; ours come and go.
+		[[ -e $path/exe && $pid -ne $$ && $pid -ne $BASHPID ]] || continue
+		{ read -r comm <"$path/comm"; } 2>/dev/null || continue
+		echo "process $pid $comm"
+	done
+	nft list tables
+	for value in benches grants destinations stats; do
+		echo "map dump pinned /sys/fs/bpf/benchmon/maps/$value"
+	done >"$tmp/dump"
+	bpftool batch file "$tmp/dump" 2>&1 | grep -v '^$'
+	if [[ -n $daemon ]]; then
+		set -- "/proc/$daemon/fd/"*
+		echo "gatekeeperd has $# fds open"
+	fi
+}
+
+remember() {
+	machine_state >"$tmp/before"
+}
+
+as_before() {
+	machine_state >"$tmp/after"
+	cmp -s "$tmp/before" "$tmp/after"
+}
+
+# The daemon hears of a connection's end when it comes to it, and a link of the kernel goes in the
+# background.
+nothing_left() {
+	local end=$((SECONDS + 20))
+	until as_before; do
+		if ((SECONDS >= end)); then
+			echo 'left behind (+), or missing (-):'
+			diff -U 0 "$tmp/before" "$tmp/after" | grep '^[+-][^+-]'
+			return 1
+		fi
+		tick
+	done
+}
