@@ -121,10 +121,10 @@ int probe_execve32(char **args)
 	return executed(do_execve32, args);
 }
 
-/* ld.so says EACCES only in words, and ends with 127. */
+/* PATH is a shell. ld.so says EACCES only in words, and ends with 127. */
 static int do_ldso(char **args)
 {
-	char *argv[] = { args[0], args[1], "ok", NULL };
+	char *argv[] = { args[0], args[1], "-c", "exit 77", NULL };
 
 	execve(args[0], argv, no_env);
 	return errno;

@@ -119,16 +119,20 @@ init_of() { # BENCH: its pid
 	key pid
 }
 
-daemon_pid() { # into $daemon; fails if there is none, or more than one that is not a child
-	local dir comm stat
+# Into $daemon: the gatekeeperd that is nobody's helper. Fails if there is none, or a second.
+daemon_pid() {
+	local path comm stat of
+	local -A parent=()
 	daemon=
-	for dir in /proc/[0-9]*; do
-		{ read -r comm <"$dir/comm"; } 2>/dev/null || continue
-		[[ $comm == gatekeeperd ]] || continue
-		{ read -r stat <"$dir/stat"; } 2>/dev/null || continue
-		[[ $stat =~ ^[0-9]+\ .*\)\ .\ 1\  ]] || continue
+	for path in /proc/[0-9]*; do
+		{ read -r comm <"$path/comm" && read -r stat <"$path/stat"; } 2>/dev/null || continue
+		[[ $comm == gatekeeperd && $stat =~ \)\ [^Z]\ ([0-9]+)\  ]] || continue
+		parent[${path#/proc/}]=${BASH_REMATCH[1]}
+	done
+	for of in "${!parent[@]}"; do
+		[[ -z ${parent[${parent[$of]}]-} ]] || continue
 		[[ -z $daemon ]] || return 1
-		daemon=${dir#/proc/}
+		daemon=$of
 	done
 	[[ -n $daemon ]]
 }

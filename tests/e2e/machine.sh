@@ -59,9 +59,10 @@ machine_down() {
 # Whatever a case that failed may have left.
 clean_up() {
 	local name id pid
-	for pid in $(jobs -p); do
-		[[ $pid == "${world-}" ]] || kill -9 "$pid"
-	done
+	machine_state >"$tmp/after"
+	while read -r pid name; do
+		[[ $name == gatekeeperd ]] || kill -9 "$pid"
+	done < <(grep -vxFf "$tmp/topic" "$tmp/after" | sed -n 's/^process //p')
 	timeout 60 benchmon ls --format json </dev/null >"$tmp/list"
 	for name in $(grep -o '"name":"[^"]*"' "$tmp/list" | cut -d '"' -f 4); do
 		timeout 60 benchmon detach "$name" || timeout 60 benchmon destroy "$name"

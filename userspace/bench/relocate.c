@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -187,13 +188,21 @@ static int enter_target(const struct bm_target *target, struct bm_error *err)
 		       : 0;
 }
 
+/*
+ * Made as the Bench's root would make it: owned by it from the first moment. A chown afterwards
+ * would go to whatever the Bench has put under that name meanwhile.
+ */
 static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
 {
+	int r = 0;
+
+	setfsgid(a->target->gid);
+	setfsuid(a->target->uid);
 	if (directory ? mkdirat(dir, name, 0755) < 0 : mknodat(dir, name, S_IFREG | 0644, 0) < 0)
-		return -errno;
-	if (fchownat(dir, name, a->target->uid, a->target->gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	return 0;
+		r = -errno;
+	setfsuid(0);
+	setfsgid(0);
+	return r;
 }
 
 /*

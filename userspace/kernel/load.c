@@ -14,6 +14,7 @@
 #include <linux/magic.h>
 
 #include "base/io.h"
+#include "kernel/probe.h"
 #include "skel/benchmon.skel.h"
 
 /* bpffs keeps names with a dot for itself: looking one up is EPERM. */
@@ -170,8 +171,10 @@ static int pin_all(struct benchmon *skel, struct bm_error *err)
 static int load(struct bm_error *err)
 {
 	struct benchmon *skel;
-	int r;
+	int r = bm_probe_enforces(err);
 
+	if (r < 0)
+		return r;
 	bm_libbpf_capture();
 	skel = benchmon__open();
 	if (!skel)

@@ -227,7 +227,7 @@ static int probe_programs(struct bm_error *err)
 	return 0;
 }
 
-int bm_probe_run(struct bm_probe_step ret_steps[BM_PROBE_MAX])
+static int run(struct bm_probe_step ret_steps[BM_PROBE_MAX], int last)
 {
 	static int (*const simple[])(struct bm_error * err) = { probe_cgroup, probe_lsm_list,
 								probe_btf, probe_capabilities };
@@ -236,26 +236,48 @@ int bm_probe_run(struct bm_probe_step ret_steps[BM_PROBE_MAX])
 
 	for (int i = 0; i < BM_PROBE_MAX; i++)
 		ret_steps[i] = (struct bm_probe_step){ .result = 1 };
-	for (int i = 0; i < BM_PROBE_MAX && r == 0; i++) {
+	for (int i = 0; i <= last; i++) {
 		struct bm_error *err = &ret_steps[i].err;
+		int step;
 
 		if (i <= BM_PROBE_CAPABILITIES) {
-			r = simple[i](err);
+			step = simple[i](err);
 		} else if (i == BM_PROBE_LOAD) {
-			r = probe_load(&skel, err);
+			step = probe_load(&skel, err);
 		} else if (i == BM_PROBE_ATTACH) {
-			r = probe__attach(skel);
-			if (r < 0)
-				bm_fail(err, -r, "kernel", "look for what else uses BPF LSM here",
+			step = probe__attach(skel);
+			if (step < 0)
+				bm_fail(err, -step, "kernel", "look for what else uses BPF LSM here",
 					"LSM programs load and can't be attached: %s",
-					strerror(-r));
+					strerror(-step));
 		} else if (i == BM_PROBE_DENY) {
-			r = probe_deny(skel, err);
+			step = probe_deny(skel, err);
 		} else {
-			r = probe_programs(err);
+			step = probe_programs(err);
 		}
-		ret_steps[i].result = r;
+		ret_steps[i].result = step;
+		if (step < 0 && r == 0)
+			r = step;
+		/* What the list says, the denial shows: go on to it. */
+		if (step < 0 && i != BM_PROBE_LSM_LIST)
+			break;
 	}
 	probe__destroy(skel);
+	return r;
+}
+
+int bm_probe_run(struct bm_probe_step ret_steps[BM_PROBE_MAX])
+{
+	return run(ret_steps, BM_PROBE_PROGRAMS);
+}
+
+int bm_probe_enforces(struct bm_error *err)
+{
+	struct bm_probe_step steps[BM_PROBE_MAX];
+	int r = run(steps, BM_PROBE_DENY);
+
+	for (int i = 0; r < 0 && i <= BM_PROBE_DENY; i++)
+		if (steps[i].result < 0 && err && !err->code)
+			*err = steps[i].err;
 	return r;
 }

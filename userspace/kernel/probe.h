@@ -26,8 +26,14 @@ struct bm_probe_step {
 
 const char *bm_probe_name(enum bm_probe probe);
 
-/* Runs all steps in order up to the first that fails; 0 when none did. Nothing is left behind. */
+/*
+ * Runs the steps in order up to the first that fails (a list of LSMs without bpf stops none: that
+ * nothing is enforced then is shown too). 0 when none did, else the first failure. Leaves nothing.
+ */
 int bm_probe_run(struct bm_probe_step ret_steps[BM_PROBE_MAX]);
+
+/* The same up to the denial: before anything of ours is loaded on a kernel that may not enforce. */
+int bm_probe_enforces(struct bm_error *err);
 
 /* For tests: the sentence for a given list of active LSMs. */
 int bm_probe_lsm_list(const char *list, struct bm_error *err);

@@ -1,0 +1,26 @@
+# The lines of the table that have something to do at `stage`, as `payload batch` wants them.
+BEGIN { FS = "[ \t]*\\|[ \t]*" }
+/^[ \t]*(#|$)/ || $1 != group { next }
+{ emit("d", $3); emit("c", $6 ~ / =$/ ? control_of($6, $3) : $6) }
+
+function control_of(control, probe) {
+	sub(/^[^ ]+/, "", probe)
+	sub(/ =$/, "", control)
+	return control probe
+}
+
+function emit(kind, what,    name) {
+	gsub(/ +/, " ", what)
+	if (index(what, stage " ") != 1)
+		return
+	while (match(what, /@[A-Z0-9]+@/)) {
+		name = substr(what, RSTART + 1, RLENGTH - 2)
+		if (!(name in ENVIRON)) {
+			print "attack: the table needs @" name "@" > "/dev/stderr"
+			exit 1
+		}
+		what = substr(what, 1, RSTART - 1) ENVIRON[name] substr(what, RSTART + RLENGTH)
+	}
+	sub(/ +$/, "", what)
+	print kind NR substr(what, length(stage) + 1)
+}
