@@ -48,7 +48,8 @@ struct mount_case {
 
 #define DIR_MODE (S_IFDIR | 0755)
 #define FILE_MODE (S_IFREG | 0644)
-#define NEW 0, 99 /* a device number that the host has no mount of */
+#define NEW 0, 99        /* a device number that the host has no mount of */
+#define PTS_0 (136 << 8) /* makedev() is no constant */
 
 static void check(const struct mount_case *c)
 {
@@ -105,7 +106,9 @@ static void devices(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(harmless); i++) {
-		struct mount_case c = { "devtmpfs", "/dev/x", 0, 5, OPEN, S_IFCHR | 0666, 0 };
+		struct mount_case c = {
+			"devtmpfs", "/dev/x", 0, 5, OPEN, S_IFCHR | 0666, 0, NULL, 0
+		};
 
 		c.rdev = makedev(harmless[i][0], harmless[i][1]);
 		c.what = "device";
@@ -128,7 +131,8 @@ static void devices(void **state)
 		check(&c);
 	}
 	for (size_t i = 0; i < COUNT(harmful); i++) {
-		struct mount_case c = { "devtmpfs", "/dev/null", 0, 5, OPEN, S_IFCHR | 0666, 0 };
+		struct mount_case c = { "devtmpfs",     "/dev/null", 0,    5, OPEN,
+					S_IFCHR | 0666, 0,           NULL, 0 };
 
 		c.rdev = makedev(harmful[i][0], harmful[i][1]);
 		check(&c);
@@ -148,7 +152,7 @@ static void runtime_files(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
-		struct mount_case c = { "ext4", names[i], 254, 1, OPEN, FILE_MODE, 0 };
+		struct mount_case c = { "ext4", names[i], 254, 1, OPEN, FILE_MODE, 0, NULL, 0 };
 
 		c.what = "runtime file";
 		c.rights = R;
@@ -186,14 +190,13 @@ static void kernel_views(void **state)
 		{ "proc", "/proc", NEW, NOEXEC, DIR_MODE, 0, bench, R | W },
 		{ "proc", "/proc/sys", NEW, RO, DIR_MODE, 0, bench, R },
 		{ "devpts", "/dev/pts", NEW, OPEN, DIR_MODE, 0, bench, R | W },
-		{ "devpts", "/dev/console", NEW, OPEN, S_IFCHR | 0620, makedev(136, 0), bench,
-		  R | W },
+		{ "devpts", "/dev/console", NEW, OPEN, S_IFCHR | 0620, PTS_0, bench, R | W },
 		{ "mqueue", "/dev/mqueue", NEW, RO, DIR_MODE, 0, bench, R },
 		/* The host's, bound in. */
 		{ "proc", "/proc", 0, 21, OPEN, DIR_MODE, 0, NULL, 0 },
 		{ "proc", "/proc", 0, 21, RO, DIR_MODE, 0, NULL, 0 },
 		{ "devpts", "/dev/pts", 0, 24, OPEN, DIR_MODE, 0, NULL, 0 },
-		{ "devpts", "/dev/console", 0, 24, OPEN, S_IFCHR | 0620, makedev(136, 0), NULL, 0 },
+		{ "devpts", "/dev/console", 0, 24, OPEN, S_IFCHR | 0620, PTS_0, NULL, 0 },
 		{ "mqueue", "/dev/mqueue", 0, 25, OPEN, DIR_MODE, 0, NULL, 0 },
 		/* Read at most, whoever mounted them. */
 		{ "sysfs", "/sys", NEW, OPEN, DIR_MODE, 0, all, R },

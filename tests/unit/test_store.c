@@ -278,6 +278,22 @@ static void file_gone_is_tried_again(void **state)
 	assert_true(size_of(BM_STORE_NAME) > 0);
 }
 
+static void a_namesake_is_another(void **state)
+{
+	struct bm_reader reader;
+	uint64_t missed;
+
+	(void)state;
+	assert_int_equal(add("b1", 1), 0);
+	assert_int_equal(add("b1", 2), 0);
+	bm_reader_attach(&reader, store, "b1", 0);
+	bm_reader_from(&reader, bm_store_position(store));
+	assert_int_equal(add("b1", 3), 0);
+	assert_int_equal(next_seq(&reader, &missed), 3);
+	assert_int_equal(missed, 0);
+	bm_reader_detach(&reader);
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -291,6 +307,7 @@ int main(void)
 		TEST(half_a_line_is_ended),
 		TEST(full_disk_costs_the_file_only),
 		TEST(file_gone_is_tried_again),
+		TEST(a_namesake_is_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

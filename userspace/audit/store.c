@@ -181,6 +181,17 @@ void bm_reader_attach(struct bm_reader *reader, struct bm_store *store, const ch
 	store->readers = reader;
 }
 
+uint64_t bm_store_position(const struct bm_store *store)
+{
+	return store->added;
+}
+
+void bm_reader_from(struct bm_reader *reader, uint64_t position)
+{
+	if (position > reader->position)
+		reader->position = position;
+}
+
 void bm_reader_skip(struct bm_reader *reader)
 {
 	reader->position = reader->store->added;

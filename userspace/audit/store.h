@@ -62,6 +62,10 @@ void bm_reader_attach(struct bm_reader *reader, struct bm_store *store, const ch
 		      uint64_t since);
 /* Skips what is there already. */
 void bm_reader_skip(struct bm_reader *reader);
+/* Where the next event will stand; and a reader that begins no earlier than such a place: the
+ * events of an ended Bench are not those of a later one that took its name. */
+uint64_t bm_store_position(const struct bm_store *store);
+void bm_reader_from(struct bm_reader *reader, uint64_t position);
 void bm_reader_detach(struct bm_reader *reader);
 
 /*

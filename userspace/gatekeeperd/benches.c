@@ -119,6 +119,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->origin = ORIGIN_CREATED;
 	bench->slot = box.slot;
 	box.name = bench->name;
+	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
 	r = create(d, bench, &box, err);
 	if (r < 0) {
@@ -218,6 +219,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->pid = chosen.pid;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);
+	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
 	fields = json_object_new_object();
 	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));

@@ -47,8 +47,9 @@ struct bench {
 	uint64_t pid_start;  /* start time of pid, against a reused number */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
-	uint32_t last_grant; /* the highest number ever used */
-	bool linked;         /* has a veth pair of ours */
+	uint32_t last_grant;  /* the highest number ever used */
+	bool linked;          /* has a veth pair of ours */
+	uint64_t first_event; /* place in the store; what stands before is a namesake's */
 	struct grant *grants;
 	size_t grant_count;
 };

@@ -125,6 +125,8 @@ int request_events(struct daemon *d, struct connection *c, struct bm_message *me
 	/* What has happened by now is in the ring, though perhaps not read yet. */
 	bm_events_consume(d->kernel);
 	bm_reader_attach(&c->reader, d->store, bench, (uint64_t)since);
+	if (bench && model_find(&d->model, bench))
+		bm_reader_from(&c->reader, model_find(&d->model, bench)->first_event);
 	c->follow = bm_json_bool(message->json, "follow");
 	c->streaming = true;
 	*ret_reply = json_object_new_object();
