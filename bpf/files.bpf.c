@@ -11,7 +11,8 @@ static __always_inline __u32 rights_of_open(struct file *file)
 
 	if (file->f_mode & FMODE_READ)
 		wanted |= BM_R;
-	if (file->f_mode & FMODE_WRITE)
+	/* O_RDONLY | O_TRUNC empties the file through an fd that can't write. */
+	if (file->f_mode & FMODE_WRITE || file->f_flags & O_TRUNC)
 		wanted |= BM_W;
 	if (file->f_flags & FMODE_EXEC_FLAG)
 		wanted |= BM_X;

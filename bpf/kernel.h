@@ -22,6 +22,7 @@
 /* include/linux/fs.h and mount.h; macros, so not in BTF. The same in 6.1, 6.12 and 6.18. */
 #define FMODE_READ 0x1
 #define FMODE_WRITE 0x2
+#define O_TRUNC 01000
 #define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
 #define MNT_INTERNAL 0x4000
 #define PROT_EXEC 0x4
