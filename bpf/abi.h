@@ -209,7 +209,9 @@ enum bm_task_state {
 
 struct bm_task {
 	__u32 state;
+	__u32 bench;    /* whose; a mark that outlives its Bench counts for no other */
 	__u32 recorded; /* an exec was refused by file_open and that is recorded */
+	__u32 pad;
 };
 
 _Static_assert(sizeof(struct bm_bench) == 16, "map value");
@@ -223,6 +225,6 @@ _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 16 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
 _Static_assert(sizeof(struct bm_event) == 64 + sizeof(struct bm_event_file), "event");
-_Static_assert(sizeof(struct bm_task) == 8, "map value");
+_Static_assert(sizeof(struct bm_task) == 16, "map value");
 
 #endif

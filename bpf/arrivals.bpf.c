@@ -7,14 +7,16 @@
 #include "record.h"
 #include "who.h"
 
-static __always_inline void set_state(struct task_struct *task, __u32 value)
+static __always_inline void set_state(struct task_struct *task, __u32 value, __u32 bench)
 {
-	struct bm_task initial = { .state = value };
+	struct bm_task initial = { .state = value, .bench = bench };
 	struct bm_task *state =
 		bpf_task_storage_get(&tasks, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (state)
-		state->state = value;
+	if (!state)
+		return;
+	state->state = value;
+	state->bench = bench;
 }
 
 /* Before the child runs: it is woken after this tracepoint, and its cgroup is settled. */
@@ -22,16 +24,18 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(bm_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct bm_bench *bench;
+	__u32 id;
 
 	if (!config.level_count)
 		return 0;
 	bench = bench_of(child->cgroups->dfl_cgrp);
 	if (!bench)
 		return 0;
-	if (bench_of_current() == bench && task_state(parent) != BM_TASK_ARRIVAL)
-		set_state(child, BM_TASK_RESIDENT);
+	id = bench->id;
+	if (bench_of_current() == bench && !arrives(parent, id))
+		set_state(child, BM_TASK_RESIDENT, id);
 	else
-		set_state(child, BM_TASK_ARRIVAL);
+		set_state(child, BM_TASK_ARRIVAL, id);
 	return 0;
 }
 
@@ -50,7 +54,7 @@ int BPF_PROG(bm_migrate, struct cgroup *to, const char *path, struct task_struct
 	bench = bench_of(to);
 	if (!bench || task->start_time <= bench->attached_ns || task_state(task) != BM_TASK_UNKNOWN)
 		return 0;
-	set_state(task, BM_TASK_ARRIVAL);
+	set_state(task, BM_TASK_ARRIVAL, bench->id);
 	return 0;
 }
 
@@ -72,14 +76,16 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 	struct bm_event *event;
 	struct fdtable *fdt;
 	bool arrived;
+	__u32 id;
 
 	if (!bench)
 		return 0;
-	arrived = task_state(task) == BM_TASK_ARRIVAL;
-	set_state(task, BM_TASK_RESIDENT);
+	id = bench->id;
+	arrived = arrives(task, id);
+	set_state(task, BM_TASK_RESIDENT, id);
 	if (!arrived)
 		return 0;
-	event = record(bench->id, BM_HOOK_ARRIVAL, BM_ALLOW, BM_RULE_NONE, 0);
+	event = record(id, BM_HOOK_ARRIVAL, BM_ALLOW, BM_RULE_NONE, 0);
 	if (!event)
 		return 0;
 	record_current(event);

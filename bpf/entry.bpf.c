@@ -43,7 +43,7 @@ int BPF_PROG(bm_entry, struct linux_binprm *bprm, int ret)
 	if (ret)
 		return ret;
 	bench = bench_of_current();
-	if (!bench || !is_arrival())
+	if (!bench || !is_arrival(bench->id))
 		return 0;
 	fd = inherited_fd(bpf_get_current_task_btf()->files->fdt);
 	if (!fd)
@@ -65,7 +65,7 @@ static __always_inline int check_target(struct task_struct *target, __u32 hook)
 	struct bm_bench *bench = bench_of_current();
 	struct bm_event *event;
 
-	if (!bench || task_state(target) != BM_TASK_ARRIVAL || is_arrival())
+	if (!bench || task_state(target) != BM_TASK_ARRIVAL || is_arrival(bench->id))
 		return 0;
 	event = record(bench->id, hook, BM_DENY, BM_RULE_ARRIVAL, EACCES);
 	if (event) {

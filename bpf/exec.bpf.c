@@ -18,7 +18,7 @@ static __always_inline int check(struct file *file, __u32 hook, bool arrivals_to
 	decide(id, file, BM_X, &decision);
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
-	if (!arrivals_too && is_arrival())
+	if (!arrivals_too && is_arrival(id))
 		return 0;
 	record_file(id, hook, file, BM_X, &decision);
 	return -EACCES;

@@ -47,7 +47,7 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
 	/* The runtime may read the host's files; what it executes is the Bench's payload. */
-	if (!(wanted & BM_X) && is_arrival())
+	if (!(wanted & BM_X) && is_arrival(id))
 		return 0;
 	record_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
 	if (wanted & BM_X)

@@ -53,10 +53,20 @@ static __always_inline __u32 task_state(struct task_struct *task)
 	return state ? state->state : BM_TASK_UNKNOWN;
 }
 
-/* Only a mark exempts: a look-up that fails makes an arrival an ordinary, walled task. */
-static __always_inline bool is_arrival(void)
+/*
+ * Only a mark for this very Bench exempts: ids are never used twice, so a mark that was left by
+ * an earlier Bench says nothing. A look-up that fails makes an arrival an ordinary, walled task.
+ */
+static __always_inline bool arrives(struct task_struct *task, __u32 bench)
 {
-	return task_state(bpf_get_current_task_btf()) == BM_TASK_ARRIVAL;
+	struct bm_task *state = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	return state && state->state == BM_TASK_ARRIVAL && state->bench == bench;
+}
+
+static __always_inline bool is_arrival(__u32 bench)
+{
+	return arrives(bpf_get_current_task_btf(), bench);
 }
 
 #endif

@@ -1,6 +1,6 @@
 # The lines of the table that have something to do at `stage`, as `payload batch` wants them.
 BEGIN { FS = "[ \t]*\\|[ \t]*" }
-/^[ \t]*(#|$)/ || $1 != group { next }
+/^[ \t]*(#|$)/ || $1 != group || newer($2) { next }
 { emit("d", $3); emit("c", $6 ~ / =$/ ? control_of($6, $3) : $6) }
 
 function control_of(control, probe) {
@@ -23,4 +23,13 @@ function emit(kind, what,    name) {
 	}
 	sub(/ +$/, "", what)
 	print kind NR substr(what, length(stage) + 1)
+}
+
+# CASE@VERSION: the kernel has it since then.
+function newer(name,    want, have) {
+	if (split(name, want, "@") < 2)
+		return 0
+	split(want[2], want, ".")
+	split(ENVIRON["KERNEL"], have, ".")
+	return have[1] + 0 < want[1] + 0 || (have[1] == want[1] && have[2] + 0 < want[2] + 0)
 }

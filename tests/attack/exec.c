@@ -2,7 +2,6 @@
 /* Ways to execute a file. Each tries it in a child, whose exit status proves that it ran. */
 #include "payload.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +125,7 @@ static int do_ldso(char **args)
 {
 	char *argv[] = { args[0], args[1], "-c", "exit 77", NULL };
 
+	close(STDERR_FILENO);
 	execve(args[0], argv, no_env);
 	return errno;
 }
@@ -195,42 +195,4 @@ static int do_memfdexec(char **args)
 int probe_memfdexec(char **args)
 {
 	return executed(do_memfdexec, args);
-}
-
-int probe_uselib(char **args)
-{
-	return outcome(syscall(SYS_uselib, args[0]));
-}
-
-/* An a.out-like library in ELF: one segment, mapped where its file says. */
-int probe_mkuselib(char **args)
-{
-	static const struct {
-		Elf64_Ehdr head;
-		Elf64_Phdr load;
-	} image = {
-		.head = {
-			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			.e_type = ET_EXEC,
-			.e_machine = EM_X86_64,
-			.e_version = EV_CURRENT,
-			.e_phoff = sizeof(Elf64_Ehdr),
-			.e_ehsize = sizeof(Elf64_Ehdr),
-			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = 1,
-		},
-		.load = {
-			.p_type = PT_LOAD,
-			.p_flags = PF_R | PF_X,
-			.p_vaddr = 0x20000000,
-			.p_filesz = sizeof(image),
-			.p_memsz = sizeof(image),
-			.p_align = 4096,
-		},
-	};
-	int fd = open(args[0], O_WRONLY | O_CREAT | O_TRUNC, 0755);
-
-	if (fd < 0 || fchmod(fd, 0755) < 0 || write(fd, &image, sizeof(image)) != sizeof(image))
-		return setup(args[0]);
-	return 0;
 }

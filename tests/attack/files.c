@@ -166,7 +166,7 @@ int probe_uring(char **args)
 	char *sq, *cq;
 
 	if (ring < 0)
-		return setup("io_uring_setup");
+		return errno;
 	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, ring,
 		  IORING_OFF_SQ_RING);
 	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*cqe), PROT_READ | PROT_WRITE,

@@ -24,7 +24,7 @@ BEGIN {
 			object[count] = text(line, "path") text(line, "destination")
 		}
 }
-/^[ \t]*(#|$)/ || $1 != group { next }
+/^[ \t]*(#|$)/ || $1 != group || newer($2) { next }
 { judge() }
 
 function text(json, key,    at, rest) {
@@ -92,4 +92,13 @@ function good(    what) {
 	what = $5
 	gsub(/[ \t]+/, " ", what)
 	return $4 ", " ($5 == "-" ? "by the kernel itself" : what) ", works where granted"
+}
+
+# CASE@VERSION: the kernel has it since then.
+function newer(name,    want, have) {
+	if (split(name, want, "@") < 2)
+		return 0
+	split(want[2], want, ".")
+	split(ENVIRON["KERNEL"], have, ".")
+	return have[1] + 0 < want[1] + 0 || (have[1] == want[1] && have[2] + 0 < want[2] + 0)
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 #define WARM 1000     /* successes before it says that it runs */
-#define FAILURES 2000 /* after which it has seen enough */
+#define FAILURES 1000 /* after which it has seen enough */
 #define MAX_THREADS 32
 
 static const char *loop_path;
@@ -78,6 +79,7 @@ int tool_hold(char **args)
 
 int tool_sleep(char **args)
 {
+	signal(SIGUSR1, SIG_IGN);
 	puts("sleeping");
 	fflush(stdout);
 	sleep((unsigned)atoi(args[0]));

@@ -18,9 +18,9 @@ static int sharing(const char *how)
 }
 
 /* NULL when the file could not be opened or mapped with prot; errno says why. */
-static void *mapped(const char *path, int prot, int flags)
+static void *mapped(const char *path, int mode, int prot, int flags)
 {
-	int fd = open(path, O_RDONLY);
+	int fd = open(path, mode);
 	void *map = fd < 0 ? MAP_FAILED : mmap(NULL, LENGTH, prot, flags, fd, 0);
 
 	return map == MAP_FAILED ? NULL : map;
@@ -57,14 +57,14 @@ int probe_map32(char **args)
 
 int probe_mprotect(char **args)
 {
-	void *map = mapped(args[0], PROT_READ, sharing(args[1]));
+	void *map = mapped(args[0], O_RDONLY, PROT_READ, sharing(args[1]));
 
 	return map ? outcome(mprotect(map, LENGTH, PROT_READ | PROT_EXEC)) : setup("mmap");
 }
 
 int probe_pkey(char **args)
 {
-	void *map = mapped(args[0], PROT_READ, sharing(args[1]));
+	void *map = mapped(args[0], O_RDONLY, PROT_READ, sharing(args[1]));
 
 	return map ? outcome(syscall(SYS_pkey_mprotect, map, LENGTH, PROT_READ | PROT_EXEC, -1))
 		   : setup("mmap");
@@ -100,11 +100,11 @@ int probe_implied(char **args)
 /* Of an executable mapping, or, where that is refused, asking for what it must not give. */
 int probe_remap(char **args)
 {
-	void *map = mapped(args[0], PROT_READ | PROT_EXEC, MAP_SHARED);
+	void *map = mapped(args[0], O_RDWR, PROT_READ | PROT_EXEC, MAP_SHARED);
 	int prot = 0;
 
 	if (!map) {
-		map = mapped(args[0], PROT_READ, MAP_SHARED);
+		map = mapped(args[0], O_RDWR, PROT_READ, MAP_SHARED);
 		prot = PROT_EXEC;
 	}
 	return map ? outcome(syscall(SYS_remap_file_pages, map, LENGTH, prot, 0, 0)) : setup("mmap");

@@ -13,7 +13,6 @@
 #include <linux/seg6.h>
 
 #define PROTO_UDPLITE 136
-#define PROTO_SCTP 132
 
 int probe_udplite(char **args)
 {
@@ -26,18 +25,6 @@ int probe_udplite(char **args)
 	if (!strcmp(args[2], "sendto"))
 		return sendto(fd, "x", 1, 0, (struct sockaddr *)&ss, len) < 0 ? net_errno()
 									      : answered(fd);
-	return connect(fd, (struct sockaddr *)&ss, len) < 0 ? net_errno() : said(fd);
-}
-
-/* The kernel would load the module; where there is none this is no attack. */
-int probe_sctp(char **args)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = address_of(&ss, args[0], args[1]);
-	int fd = socket_to(&ss, SOCK_STREAM, PROTO_SCTP);
-
-	if (fd < 0)
-		return errno;
 	return connect(fd, (struct sockaddr *)&ss, len) < 0 ? net_errno() : said(fd);
 }
 
@@ -67,6 +54,7 @@ int probe_ping6(char **args)
 										   : answered(fd);
 }
 
+/* 0 when it was sent. */
 int probe_raw(char **args)
 {
 	struct icmphdr echo = { .type = ICMP_ECHO };
@@ -74,10 +62,7 @@ int probe_raw(char **args)
 	socklen_t len = address_of(&ss, args[0], "0");
 	int fd = socket_to(&ss, SOCK_RAW, IPPROTO_ICMP);
 
-	if (fd < 0)
-		return errno;
-	return sendto(fd, &echo, sizeof(echo), 0, (struct sockaddr *)&ss, len) < 0 ? net_errno()
-										   : answered(fd);
+	return outcome(fd < 0 ? -1 : sendto(fd, &echo, sizeof(echo), 0, (struct sockaddr *)&ss, len));
 }
 
 int probe_packet(char **args)
@@ -87,18 +72,32 @@ int probe_packet(char **args)
 }
 
 /* 0 when it was sent: where a source route leads, nothing needs to answer. */
-int probe_options(char **args)
+static int send_with(char **args, const unsigned char *option, socklen_t size)
 {
-	unsigned char route[] = { IPOPT_NOP, IPOPT_LSRR, 7, 4, 0, 0, 0, 0 };
 	struct sockaddr_storage ss;
 	socklen_t len = address_of(&ss, args[0], args[1]);
 	int fd = socket_to(&ss, SOCK_DGRAM, 0);
 
-	if (fd < 0 || inet_pton(AF_INET, args[2], route + 4) != 1)
+	if (fd < 0)
 		return setup("socket");
-	if (setsockopt(fd, IPPROTO_IP, IP_OPTIONS, route, sizeof(route)) < 0)
-		return setup("IP_OPTIONS");
-	return sendto(fd, "x", 1, 0, (struct sockaddr *)&ss, len) < 0 ? net_errno() : 0;
+	if (setsockopt(fd, IPPROTO_IP, IP_OPTIONS, option, size) < 0)
+		return errno;
+	return outcome(sendto(fd, "x", 1, 0, (struct sockaddr *)&ss, len));
+}
+
+int probe_route(char **args)
+{
+	unsigned char route[] = { IPOPT_NOP, IPOPT_LSRR, 7, 4, 0, 0, 0, 0 };
+
+	return inet_pton(AF_INET, args[2], route + 4) == 1 ? send_with(args, route, sizeof(route))
+							   : setup("HOP");
+}
+
+int probe_record(char **args)
+{
+	unsigned char record[] = { IPOPT_NOP, IPOPT_RR, 7, 4, 0, 0, 0, 0 };
+
+	return send_with(args, record, sizeof(record));
 }
 
 int probe_rthdr(char **args)

@@ -42,7 +42,7 @@ probe_fn probe_uring, probe_handle, probe_named, probe_memfd, probe_chdir, probe
 /* exec.c */
 probe_fn probe_ok, probe_execve, probe_execveat, probe_fexec, probe_opathexec, probe_ldso;
 probe_fn probe_copyexec, probe_linkexec, probe_renameexec, probe_execve32, probe_memfdexec;
-probe_fn probe_vforkexec, probe_uselib, probe_mkuselib;
+probe_fn probe_vforkexec;
 
 /* map.c */
 probe_fn probe_map, probe_mprotect, probe_pkey, probe_implied, probe_remap, probe_map32;
@@ -51,15 +51,15 @@ probe_fn probe_map, probe_mprotect, probe_pkey, probe_implied, probe_remap, prob
 probe_fn probe_kill, probe_pidfd_kill, probe_queue, probe_tgkill, probe_ptrace, probe_seize;
 probe_fn probe_vmread, probe_getfd, probe_mount, probe_umount, probe_bpf, probe_unshare;
 probe_fn probe_mknod, probe_setns, probe_opentree, probe_fsopen, probe_perf, probe_keyctl;
-probe_fn probe_module, probe_newuser, probe_write, probe_sigio, probe_prlimit;
+probe_fn probe_module, probe_newuser;
 
 /* net.c, packet.c */
 probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;
-probe_fn probe_raw, probe_packet, probe_options, probe_rthdr, probe_big, probe_loopback;
-probe_fn probe_self, probe_switch, probe_sctp, probe_ping6;
+probe_fn probe_raw, probe_packet, probe_route, probe_record, probe_rthdr, probe_big, probe_loopback;
+probe_fn probe_self, probe_switch, probe_ping6;
 
 /* outside.c: what the test does beside the Bench */
-probe_fn tool_arrive, tool_remount, tool_now, tool_deep, tool_address;
+probe_fn tool_arrive, tool_remount, tool_now, tool_deep;
 
 /* loop.c: what goes on while a grant is taken back */
 probe_fn tool_loop, tool_stream, tool_hold, tool_sleep;

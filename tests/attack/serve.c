@@ -106,7 +106,9 @@ static void note(const unsigned char *p, ssize_t n)
 	int protocol = v6 ? p[6] : p[9];
 	char to[INET6_ADDRSTRLEN];
 
-	if (n < 24 || (size_t)n < head + 4 || (protocol == IPPROTO_ICMPV6 && p[head] >= 130))
+	if (n < 24 || (!v6 && (p[0] >> 4 != 4 || p[6] & 0x1f || p[7]))) /* ARP, later fragments */
+		return;
+	if ((size_t)n < head + 4 || (protocol == IPPROTO_ICMPV6 && p[head] >= 130))
 		return;
 	inet_ntop(v6 ? AF_INET6 : AF_INET, p + (v6 ? 24 : 16), to, sizeof(to));
 	printf("%d %s %d\n", protocol, to, p[head + 2] << 8 | p[head + 3]);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -81,25 +80,6 @@ int probe_getfd(char **args)
 
 	return fd < 0 ? setup("pidfd_open")
 		      : outcome(syscall(SYS_pidfd_getfd, fd, atoi(args[1]), 0));
-}
-
-/* Asynchronous I/O signals its owner from inside the kernel: always 0, the event tells. */
-int probe_sigio(char **args)
-{
-	int ends[2];
-
-	if (pipe(ends) < 0 || fcntl(ends[0], F_SETOWN, atoi(args[0])) < 0)
-		return errno;
-	if (fcntl(ends[0], F_SETSIG, SIGUSR1) < 0 || fcntl(ends[0], F_SETFL, O_ASYNC) < 0)
-		return setup("O_ASYNC");
-	return outcome(write(ends[1], "x", 1));
-}
-
-int probe_prlimit(char **args)
-{
-	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
-
-	return outcome(prlimit(atoi(args[0]), RLIMIT_CPU, &limit, NULL));
 }
 
 int probe_mount(char **args)
@@ -183,11 +163,4 @@ int probe_module(char **args)
 {
 	(void)args;
 	return outcome(syscall(SYS_init_module, "", 0, ""));
-}
-
-int probe_write(char **args)
-{
-	int fd = open(args[0], O_WRONLY);
-
-	return outcome(fd < 0 ? -1 : write(fd, args[1], strlen(args[1])));
 }

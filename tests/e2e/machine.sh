@@ -47,7 +47,7 @@ network_up() {
 }
 
 machine_down() {
-	clean_up >/dev/null 2>&1
+	clean_up
 	[[ -z ${world-} ]] || kill "$world"
 	daemon_pid && kill "$daemon" && soon gone "$daemon"
 	ip link delete e2e0
@@ -79,7 +79,7 @@ clean_up() {
 	done
 	find "$disk" -mindepth 1 -maxdepth 1 ! -name lost+found -exec rm -rf --one-file-system {} +
 	rm -rf --one-file-system "$tmp"/c "$tmp"/mnt*
-} 2>/dev/null
+} >/dev/null 2>&1
 
 # One line for each thing that benchmon makes and might leave.
 machine_state() {
@@ -92,8 +92,8 @@ machine_state() {
 		done <"$path"
 	done
 	for path in /sys/class/net/* /run/netns/* /sys/fs/cgroup/benchmon/*/ /sys/fs/cgroup/e2e*/ \
-		/sys/fs/bpf/*/ /sys/fs/bpf/benchmon/*/* /run/benchmon/*/* /run/benchmon/* \
-		/run/benchmon/*/*/* /var/lib/benchmon/* /var/lib/benchmon/benches/* /run/crun/* \
+		/sys/fs/bpf/*/ /sys/fs/bpf/benchmon/*/* /run/benchmon/*/* \
+		/run/benchmon/*/*/* /var/lib/benchmon/*.* /var/lib/benchmon/benches/* /run/crun/* \
 		/tmp/* /var/tmp/* /dev/shm/* "$tmp"/c/*; do
 		[[ $path == *'*'* ]] || echo "path $path"
 	done
@@ -109,14 +109,20 @@ machine_state() {
 		echo "process $pid $comm"
 	done
 	nft list tables
-	for value in benches grants destinations stats; do
-		echo "map dump pinned /sys/fs/bpf/benchmon/maps/$value"
-	done >"$tmp/dump"
-	bpftool batch file "$tmp/dump" 2>&1 | grep -v '^$'
 	if [[ -n $daemon ]]; then
 		set -- "/proc/$daemon/fd/"*
 		echo "gatekeeperd has $# fds open"
 	fi
+}
+
+# What the programs in the kernel decide by. Of a Bench that lives it may change, so this is looked
+# at when a topic is over.
+maps_state() {
+	local map
+	for map in benches grants destinations stats; do
+		echo "map dump pinned /sys/fs/bpf/benchmon/maps/$map"
+	done >"$tmp/dump"
+	bpftool batch file "$tmp/dump" 2>&1 | sort
 }
 
 remember() {
@@ -128,10 +134,19 @@ as_before() {
 	cmp -s "$tmp/before" "$tmp/after"
 }
 
-# The daemon hears of a connection's end when it comes to it, and a link of the kernel goes in the
-# background.
+# Told from the rest, because the daemon hears of the end of a connection when it comes to it.
+fds_as_before() {
+	daemon_pid || return 1
+	set -- "/proc/$daemon/fd/"*
+	grep -qxF "gatekeeperd has $# fds open" "$tmp/before"
+}
+
+# What ends in the background (a link of the kernel, a process whose socket was closed) has its time.
 nothing_left() {
 	local end=$((SECONDS + 20))
+	until fds_as_before || ((SECONDS >= end)); do
+		tick
+	done
 	until as_before; do
 		if ((SECONDS >= end)); then
 			echo 'left behind (+), or missing (-):'

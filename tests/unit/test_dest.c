@@ -124,17 +124,6 @@ static void length(void **state)
 	assert_int_equal(r, 0);
 }
 
-/* Whoever calls it: nothing is entered or made for a destination that is refused. */
-static void place_checks_first(void **state)
-{
-	struct bm_target nowhere = BM_TARGET_NONE;
-	struct bm_error err = {};
-
-	(void)state;
-	assert_int_equal(bm_mount_place(&nowhere, -1, true, "/a/../b", &err), -EINVAL);
-	assert_string_equal(err.rule, "destination");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,7 +131,6 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(bytes),
 		cmocka_unit_test(length),
-		cmocka_unit_test(place_checks_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

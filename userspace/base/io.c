@@ -50,15 +50,12 @@ static int drain(int fd, char **buf, size_t *len, size_t max)
 	return 0;
 }
 
-int bm_read_file(int dirfd, const char *path, size_t max, char **ret, size_t *ret_len)
+int bm_read_fd(int fd, size_t max, char **ret, size_t *ret_len)
 {
-	autoclose fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	autofree char *buf = calloc(1, 1);
 	size_t len = 0;
 	int r;
 
-	if (fd < 0)
-		return -errno;
 	if (!buf)
 		return -ENOMEM;
 	do {
@@ -72,6 +69,13 @@ int bm_read_file(int dirfd, const char *path, size_t max, char **ret, size_t *re
 		*ret_len = len;
 	*ret = TAKE_PTR(buf);
 	return 0;
+}
+
+int bm_read_file(int dirfd, const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	autoclose fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : bm_read_fd(fd, max, ret, ret_len);
 }
 
 int bm_write_all(int fd, const void *data, size_t len)

@@ -12,6 +12,8 @@
  * and the caller's; ret_len may be NULL.
  */
 int bm_read_file(int dirfd, const char *path, size_t max, char **ret, size_t *ret_len);
+/* The same of an fd, from where it stands. */
+int bm_read_fd(int fd, size_t max, char **ret, size_t *ret_len);
 /* Writes all of it with one open(O_WRONLY | flags, mode); for /proc, /sys and cgroup files. */
 int bm_write_file(int dirfd, const char *path, int flags, mode_t mode, const char *text);
 int bm_write_all(int fd, const void *data, size_t len);

@@ -39,24 +39,20 @@ static const struct {
 	{ CAP_MAC_ADMIN, "CAP_MAC_ADMIN" }, { CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE" },
 };
 
-/* The bounding set: what any process in it could ever get, by a set-id file or as root. */
-static int check_capabilities(pid_t pid, struct bm_error *err)
+uint64_t bm_refused_capabilities(void)
 {
-	autofree char *text = NULL;
-	char path[64], *line;
-	uint64_t bounding;
-	int r;
+	uint64_t mask = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	r = bm_read_file(AT_FDCWD, path, 65536, &text, NULL);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "%s", path);
-	line = strstr(text, "\nCapBnd:");
-	if (!line)
-		return bm_fail(err, EPROTO, NULL, NULL, "%s: no CapBnd", path);
-	bounding = strtoull(line + strlen("\nCapBnd:"), NULL, 16);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		if (bounding & 1ull << refused[i].cap)
+		mask |= 1ull << refused[i].cap;
+	return mask;
+}
+
+/* The bounding set: what any process in it could ever get, by a set-id file or as root. */
+static int check_capabilities(const struct bm_target *target, struct bm_error *err)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (target->bounding & 1ull << refused[i].cap)
 			return bm_fail(
 				err, EPERM, "capabilities",
 				"drop it from the container's bounding set",
@@ -80,9 +76,10 @@ static int find_stranger(void *ctx, pid_t pid)
 	return m->stranger ? 1 : 0;
 }
 
-static int check_members(pid_t pid, const struct bm_cgroup_ref *cgroup, struct bm_error *err)
+static int check_members(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+			 struct bm_error *err)
 {
-	struct members m = { .mnt = namespace_of(pid, "mnt") };
+	struct members m = { .mnt = target->inode[BM_NS_MNT] };
 	int r = bm_cgroup_each(cgroup, find_stranger, &m);
 
 	if (r < 0)
@@ -104,14 +101,15 @@ static bool in_cgroup(pid_t pid, const struct bm_cgroup_ref *cgroup)
 }
 
 /* Table inet benchmon would drop the packets of everybody in that namespace. */
-static int check_network(pid_t pid, const struct bm_cgroup_ref *cgroup, struct bm_error *err)
+static int check_network(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+			 struct bm_error *err)
 {
-	ino_t net = namespace_of(pid, "net");
+	ino_t net = target->inode[BM_NS_NET];
 	autoclosedir DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
-	if (!net || !proc)
-		return bm_fail_errno(err, errno ?: ESRCH, "network namespace of process %d", pid);
+	if (!proc)
+		return bm_fail_errno(err, errno, "/proc");
 	while ((entry = readdir(proc))) {
 		pid_t other = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
@@ -125,18 +123,19 @@ static int check_network(pid_t pid, const struct bm_cgroup_ref *cgroup, struct b
 	return 0;
 }
 
-int bm_admit(pid_t pid, const struct bm_cgroup_ref *cgroup, struct bm_error *err)
+int bm_admit(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+	     struct bm_error *err)
 {
 	int r;
 
-	if (namespace_of(pid, "mnt") == namespace_of(1, "mnt"))
+	if (target->inode[BM_NS_MNT] == namespace_of(1, "mnt"))
 		return bm_fail(err, EPERM, "container", "give the container's init process",
 			       "process %d runs in the host's mount namespace: it is no container",
-			       pid);
-	r = check_network(pid, cgroup, err);
+			       target->pid);
+	r = check_network(target, cgroup, err);
 	if (r == 0)
-		r = check_members(pid, cgroup, err);
+		r = check_members(target, cgroup, err);
 	if (r == 0)
-		r = check_capabilities(pid, err);
+		r = check_capabilities(target, err);
 	return r;
 }

@@ -175,6 +175,13 @@ int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_err
 		     : 0;
 }
 
+bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref)
+{
+	autofree char *text = NULL;
+
+	return bm_read_file(ref->fd, "cgroup.freeze", 16, &text, NULL) == 0 && text[0] == '1';
+}
+
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)
 {
 	int r = bm_write_file(ref->fd, "cgroup.kill", 0, 0, "1");

@@ -34,6 +34,8 @@ int bm_cgroup_make_slice(const char *name, struct bm_error *err);
 
 /* Returns when every task in it has left the kernel (or runs again). -ETIMEDOUT after 10 s. */
 int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err);
+/* True when it has been told to freeze. */
+bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref);
 /* Kills every task in it and below and waits for their end. -ETIMEDOUT after 10 s. */
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
 /* Removes it and its children; 0 also when it is gone. */

@@ -57,12 +57,12 @@ static int check_id(const char *id, struct bm_error *err)
 }
 
 int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *ret_created,
-		      struct bm_error *err)
+		      char **ret_rootfs, struct bm_error *err)
 {
 	autofree char *out = NULL;
 	autojson *state = NULL;
 	char path[PATH_LEN];
-	const char *status;
+	const char *status, *rootfs;
 	int64_t pid;
 	int r = check_id(id, err);
 
@@ -84,6 +84,11 @@ int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *re
 	if (pid <= 0 || !strcmp(status, "stopped"))
 		return bm_fail(err, ESRCH, "container-id", "create it anew",
 			       "container %s is stopped", id);
+	rootfs = bm_json_string(state, "rootfs");
+	if (ret_rootfs && !rootfs)
+		return bm_fail(err, EPROTO, NULL, NULL, "crun state: no rootfs");
+	if (ret_rootfs && !(*ret_rootfs = strdup(rootfs)))
+		return bm_fail_errno(err, ENOMEM, "crun state");
 	*ret_pid = (pid_t)pid;
 	*ret_created = !strcmp(status, "created");
 	return 0;
@@ -109,7 +114,7 @@ int bm_crun_create(const char *id, const char *bundle, pid_t *ret_pid, struct bm
 
 	if (r < 0)
 		return r;
-	r = bm_container_find(BM_CRUN_ROOT, id, ret_pid, &created, err);
+	r = bm_container_find(BM_CRUN_ROOT, id, ret_pid, &created, NULL, err);
 	if (r == 0 && !created)
 		r = bm_fail(err, EPROTO, NULL, NULL, "crun create: the container already runs");
 	return r;

@@ -12,9 +12,12 @@
 #define BM_CRUN_ROOT "/run/benchmon/crun" /* of the containers made here */
 #define BM_CRUN_DEFAULT_ROOT "/run/crun"  /* of everybody else's */
 
-/* The init process of container id; *ret_created: it waits to be started. */
+/*
+ * The init process of container id; *ret_created: it waits to be started; *ret_rootfs (may be
+ * NULL): the directory it was made with, the caller's.
+ */
 int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *ret_created,
-		      struct bm_error *err);
+		      char **ret_rootfs, struct bm_error *err);
 /* With its cgroup frozen: true while the payload can't have begun. */
 bool bm_container_waits(const char *root, const char *id);
 

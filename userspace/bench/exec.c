@@ -16,68 +16,19 @@
 #include <sys/wait.h>
 
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/sched.h>
 
 #include "base/cleanup.h"
 #include "base/helper.h"
-#include "base/io.h"
+#include "bench/admit.h"
 #include "bench/syscalls.h"
-
-enum { NS_PID, NS_MNT, NS_NET, NS_UTS, NS_IPC, NS_CGROUP, NS_USER, NS_MAX };
-static const char *const ns_names[NS_MAX] = { "pid", "mnt", "net", "uts", "ipc", "cgroup", "user" };
 
 struct context {
 	const struct bm_exec *exec;
-	int ns[NS_MAX]; /* -1: the daemon's own already */
-	int root;
 	uint64_t bounding;
-	int report; /* close-on-exec: an errno, or the end of file at execve */
-	pid_t pid;
+	int report; /* an errno, or the end of file at execve */
 };
-
-static bool same_namespace(int fd, const char *name)
-{
-	struct stat a, b;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-	return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_ino == b.st_ino &&
-	       a.st_dev == b.st_dev;
-}
-
-static int open_namespaces(struct context *c, struct bm_error *err)
-{
-	char path[64];
-
-	for (int i = 0; i < NS_MAX; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/ns/%s", c->exec->pid, ns_names[i]);
-		c->ns[i] = open(path, O_RDONLY | O_CLOEXEC);
-		if (c->ns[i] < 0)
-			return bm_fail_errno(err, errno, "%s", path);
-		if (same_namespace(c->ns[i], ns_names[i]))
-			bm_close(TAKE_FD(c->ns[i]));
-	}
-	snprintf(path, sizeof(path), "/proc/%d/root", c->exec->pid);
-	c->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return c->root < 0 ? bm_fail_errno(err, errno, "%s", path) : 0;
-}
-
-static int read_bounding(struct context *c, struct bm_error *err)
-{
-	autofree char *text = NULL;
-	char path[64], *line;
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", c->exec->pid);
-	r = bm_read_file(AT_FDCWD, path, 65536, &text, NULL);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "%s", path);
-	line = strstr(text, "\nCapBnd:");
-	if (!line)
-		return bm_fail(err, EPROTO, NULL, NULL, "%s: no CapBnd", path);
-	c->bounding = strtoull(line + strlen("\nCapBnd:"), NULL, 16);
-	return 0;
-}
 
 /* No more than the container's own processes can get. */
 static int limit_capabilities(uint64_t bounding)
@@ -96,17 +47,27 @@ static int limit_capabilities(uint64_t bounding)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-static int become_root_of(const struct context *c)
+/* True when the namespace is another one than ours, so that it is to be joined. */
+static bool foreign(int ns, const char *name)
 {
-	if (c->ns[NS_CGROUP] >= 0 && setns(c->ns[NS_CGROUP], CLONE_NEWCGROUP) < 0)
+	struct stat theirs, ours;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+	return fstat(ns, &theirs) < 0 || stat(path, &ours) < 0 || theirs.st_ino != ours.st_ino ||
+	       theirs.st_dev != ours.st_dev;
+}
+
+static int join_user(const struct bm_target *target, bool own_user_ns)
+{
+	/* The daemon's session keyring would come along with its credentials. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
 		return -errno;
-	if (c->ns[NS_USER] >= 0 && setns(c->ns[NS_USER], CLONE_NEWUSER) < 0)
+	if (own_user_ns && setns(target->ns[BM_NS_USER], CLONE_NEWUSER) < 0)
 		return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		return -errno;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	return limit_capabilities(c->bounding);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
 static const char *search_path(char *const *env)
@@ -142,29 +103,37 @@ static int execute(const struct bm_exec *x)
 	return -failed;
 }
 
-static int set_stdio(const struct context *c)
+#define REPORT_FD 3
+
+/*
+ * 0 to 2, the report at 3, and nothing else, closed and not only at the exec: a working directory
+ * of /proc/self/fd/N would lead into whatever the daemon has open.
+ */
+static int set_fds(struct context *c)
 {
 	const int *stdio = c->exec->stdio;
-	int moved[3];
+	int moved[3], report = fcntl(c->report, F_DUPFD_CLOEXEC, 8);
 
-	/* Above 2 first: one of them may itself be 0, 1 or 2. */
+	/* Above first: one of them may itself be 0, 1, 2 or 3. */
 	for (int i = 0; i < 3; i++)
-		if ((moved[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 3)) < 0)
+		if ((moved[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 8)) < 0)
 			return -errno;
 	for (int i = 0; i < 3; i++)
 		if (dup2(moved[i], i) < 0)
 			return -errno;
-	/* Nothing else crosses the exec; an arrival that tried would be refused it. */
-	return syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	if (report < 0 || dup3(report, REPORT_FD, O_CLOEXEC) < 0)
+		return -errno;
+	c->report = REPORT_FD;
+	return syscall(SYS_close_range, REPORT_FD + 1, ~0u, 0) < 0 ? -errno : 0;
 }
 
 /* In the Bench's cgroup and pid namespace, marked an arrival, still with the daemon's credentials.
  */
-static _Noreturn void payload(struct context *c)
+static _Noreturn void payload(struct context *c, bool own_cgroup_ns, bool own_user_ns)
 {
 	const struct bm_exec *x = c->exec;
 	sigset_t none;
-	int r;
+	int r = 0;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -174,11 +143,16 @@ static _Noreturn void payload(struct context *c)
 	umask(022);
 	/* In events it is not to be taken for the daemon. */
 	prctl(PR_SET_NAME, "benchmon-exec");
-	r = set_stdio(c);
+	if (own_cgroup_ns)
+		r = setns(x->target->ns[BM_NS_CGROUP], CLONE_NEWCGROUP) < 0 ? -errno : 0;
+	if (r == 0)
+		r = join_user(x->target, own_user_ns);
+	if (r == 0)
+		r = set_fds(c);
 	if (r == 0 && x->tty && ioctl(0, TIOCSCTTY, 0) < 0)
 		r = -errno;
 	if (r == 0)
-		r = become_root_of(c);
+		r = limit_capabilities(c->bounding);
 	if (r == 0 && chdir(x->cwd ?: "/") < 0)
 		r = -errno;
 	if (r == 0 && x->filter)
@@ -193,9 +167,12 @@ static _Noreturn void payload(struct context *c)
 /* In a helper: joins what needs the daemon's credentials, then forks into the cgroup. */
 static int join(void *arg, int *ret_fd, struct bm_error *err)
 {
-	static const int flags[NS_USER] = { CLONE_NEWPID, CLONE_NEWNS,  CLONE_NEWNET,
-					    CLONE_NEWUTS, CLONE_NEWIPC, 0 };
+	static const int flags[BM_NS_MAX] = {
+		CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWUTS, CLONE_NEWIPC, 0, 0
+	};
 	struct context *c = arg;
+	const struct bm_target *target = c->exec->target;
+	bool foreign_ns[BM_NS_MAX];
 	int pidfd = -1;
 	struct clone_args args = {
 		/* CLONE_PARENT: a child of the daemon, which outlives this helper. */
@@ -205,58 +182,52 @@ static int join(void *arg, int *ret_fd, struct bm_error *err)
 	};
 	long pid;
 
-	for (int i = 0; i < NS_CGROUP; i++)
-		if (c->ns[i] >= 0 && setns(c->ns[i], flags[i]) < 0)
-			return bm_fail_errno(err, errno, "join the %s namespace", ns_names[i]);
-	if (fchdir(c->root) < 0 || chroot(".") < 0)
+	/* Compared before the first is joined: after that /proc may be the Bench's. */
+	for (int i = 0; i < BM_NS_MAX; i++)
+		foreign_ns[i] = foreign(target->ns[i], bm_namespace_names[i]);
+	for (int i = 0; i < BM_NS_CGROUP; i++)
+		if (foreign_ns[i] && setns(target->ns[i], flags[i]) < 0)
+			return bm_fail_errno(err, errno, "join the %s namespace",
+					     bm_namespace_names[i]);
+	if (fchdir(target->root) < 0 || chroot(".") < 0)
 		return bm_fail_errno(err, errno, "the Bench's root");
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
 		return bm_fail_errno(err, errno, "fork into the Bench");
 	if (pid == 0)
-		payload(c);
+		payload(c, foreign_ns[BM_NS_CGROUP], foreign_ns[BM_NS_USER]);
 	*ret_fd = pidfd;
 	return (int)pid;
 }
 
-static void close_context(struct context *c)
+int bm_exec_failed(const char *command, int code, struct bm_error *err)
 {
-	for (int i = 0; i < NS_MAX; i++)
-		bm_close(c->ns[i]);
-	bm_close(c->root);
+	return bm_fail(err, code, "exec",
+		       code == ENOENT   ? "see what is in its root file system"
+		       : code == EACCES ? "`benchmon events` has the reason"
+					: NULL,
+		       "%s: %s", command, strerror(code));
 }
 
-int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, struct bm_error *err)
+int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, int *ret_report,
+		  struct bm_error *err)
 {
-	__attribute__((cleanup(close_context))) struct context c = {
-		.exec = exec, .ns = { -1, -1, -1, -1, -1, -1, -1 }, .root = -1
+	struct context c = {
+		.exec = exec,
+		.bounding = exec->target->bounding & ~bm_refused_capabilities(),
 	};
-	autoclose said_r = -1, said_w = -1, pidfd = -1;
-	int said[2], code = 0, r;
+	autoclose report_r = -1, report_w = -1, pidfd = -1;
+	int report[2], r;
 
-	if (pipe2(said, O_CLOEXEC) < 0)
+	if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0)
 		return bm_fail_errno(err, errno, "pipe");
-	said_r = said[0];
-	said_w = c.report = said[1];
-	r = open_namespaces(&c, err);
-	if (r == 0)
-		r = read_bounding(&c, err);
-	if (r == 0)
-		r = bm_helper(join, &c, &pidfd, err);
+	report_r = report[0];
+	report_w = c.report = report[1];
+	r = bm_helper(join, &c, &pidfd, err);
 	if (r < 0)
 		return r;
-	bm_close(TAKE_FD(said_w));
-	if (read(said_r, &code, sizeof(code)) == sizeof(code)) {
-		siginfo_t info;
-
-		waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
-		return bm_fail(err, code, "exec",
-			       code == ENOENT   ? "see what is in its root file system"
-			       : code == EACCES ? "`benchmon events` has the reason"
-						: NULL,
-			       "%s: %s", exec->argv[0], strerror(code));
-	}
 	*ret_pid = r;
 	*ret_pidfd = TAKE_FD(pidfd);
+	*ret_report = TAKE_FD(report_r);
 	return 0;
 }

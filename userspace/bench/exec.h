@@ -8,9 +8,10 @@
 
 #include "base/error.h"
 #include "bench/cgroup.h"
+#include "bench/target.h"
 
 struct bm_exec {
-	pid_t pid; /* a process of the container, whose namespaces are joined */
+	const struct bm_target *target; /* whose namespaces are joined */
 	const struct bm_cgroup_ref *cgroup;
 	char *const *argv; /* argv[0] is searched in the PATH of env */
 	char *const *env;
@@ -21,9 +22,13 @@ struct bm_exec {
 };
 
 /*
- * The process is a child of the caller's; *ret_pidfd is the caller's. What execve(2) itself said
- * (ENOENT, EACCES ...) comes back as -errno with the rule "exec".
+ * Starts a child of the caller's. *ret_pidfd and *ret_report are the caller's: the report has an
+ * end of file once the payload executes, or the errno (an int) why it can't (bm_exec_failed());
+ * that may take as long as the Bench likes, so it is to be waited for without blocking.
  */
-int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, struct bm_error *err);
+int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, int *ret_report,
+		  struct bm_error *err);
+/* The error, with the rule "exec", of a report that said code. */
+int bm_exec_failed(const char *command, int code, struct bm_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,11 @@
 #include <linux/openat2.h>
 
 #include "base/cleanup.h"
+#include "base/helper.h"
+#include "base/io.h"
 #include "bpf/abi.h"
+
+#define MOUNTINFO_MAX (16u << 20)
 
 void bm_own_done(struct bm_own_list *own)
 {
@@ -122,11 +127,23 @@ static int add_layer(struct bm_own_list *own, const char *path, uint32_t rights,
 	return bm_own_add(own, "layer", path, rights, fd);
 }
 
-static int add_layers(const struct bm_mount *m, struct bm_own_list *own, struct bm_error *err)
+/*
+ * From the host's own mount of that overlay: what the container's mountinfo says is the word of
+ * whoever mounted it there, and may name any directory of the host.
+ */
+static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *ours,
+		      struct bm_own_list *own, struct bm_error *err)
 {
 	char buf[8192], *rest = buf, *path;
+	const struct bm_mount *m = NULL;
 	int r = 0;
 
+	for (size_t i = 0; i < ours->count && !m; i++)
+		if (ours->list[i].major == rootfs->major && ours->list[i].minor == rootfs->minor)
+			m = &ours->list[i];
+	if (!m)
+		return bm_fail(err, EPERM, "own-objects", "mount the overlay on the host",
+			       "the rootfs is an overlay that the host has not mounted");
 	if (!bm_mount_option(m->options, "lowerdir", buf, sizeof(buf)))
 		return bm_fail(err, ENAMETOOLONG, "own-objects", NULL,
 			       "the rootfs has too many layers");
@@ -137,18 +154,62 @@ static int add_layers(const struct bm_mount *m, struct bm_own_list *own, struct 
 	return r;
 }
 
+/* The root file system is all its own; the host's must not become that. */
+static int check_rootfs(const struct bm_mount *rootfs, const struct bm_mounts *host,
+			struct bm_error *err)
+{
+	for (size_t i = 0; i < host->count; i++) {
+		const struct bm_mount *m = &host->list[i];
+
+		if (m->major == rootfs->major && m->minor == rootfs->minor &&
+		    !strcmp(m->root, rootfs->root) && !strcmp(m->target, "/"))
+			return bm_fail(err, EPERM, "own-objects",
+				       "give the container a root file system of its own",
+				       "its root file system is the host's");
+	}
+	return 0;
+}
+
+static int open_mountinfo(void *arg, int *ret_fd, struct bm_error *err)
+{
+	const struct bm_target *target = arg;
+	autoclose self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* Read as from the namespace's root: init may have left that by chroot(2). */
+	if (self < 0 || setns(target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
+		return bm_fail_errno(err, errno, "enter the container's mount namespace");
+	*ret_fd = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? bm_fail_errno(err, errno, "the container's mounts") : 0;
+}
+
+static int read_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err)
+{
+	autoclose fd = -1;
+	char *text;
+	int r = bm_helper(open_mountinfo, (void *)(uintptr_t)target, &fd, err);
+
+	if (r < 0)
+		return r;
+	r = bm_read_fd(fd, MOUNTINFO_MAX, &text, NULL);
+	if (r == 0)
+		r = bm_mounts_parse(text, ret);
+	return r < 0 ? bm_fail_errno(err, -r, "the container's mounts") : 0;
+}
+
 int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, struct bm_error *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
-	automounts mounts = {}, host = {};
+	automounts mounts = {}, host = {}, ours = {};
 	autoown own = {};
-	int r = bm_mounts_read(target->pid, &mounts, err);
+	int r = read_mounts(target, &mounts, err);
 
 	if (r == 0)
 		r = bm_mounts_read(1, &host, err);
+	if (r == 0)
+		r = bm_mounts_read(getpid(), &ours, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < mounts.count; i++) {
@@ -168,9 +229,11 @@ int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, stru
 				       &rights);
 		if (!what)
 			continue;
-		r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));
+		r = strcmp(what, "rootfs") ? 0 : check_rootfs(m, &host, err);
+		if (r == 0)
+			r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));
 		if (r == 0 && !strcmp(what, "rootfs") && !strcmp(m->fstype, "overlay"))
-			r = add_layers(m, &own, err);
+			r = add_layers(m, &ours, &own, err);
 		if (r < 0)
 			return bm_fail_errno(err, -r, "own objects");
 	}

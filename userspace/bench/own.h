@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "bench/mounts.h"
-#include "bench/relocate.h"
+#include "bench/target.h"
 
 struct bm_own {
 	const char *what; /* "rootfs", "layer", "private tmpfs", "runtime file" ...; static */

@@ -18,74 +18,52 @@
 
 #include "base/cleanup.h"
 #include "base/helper.h"
+#include "base/io.h"
 #include "bench/mounts.h"
-#include "bench/userns.h"
+#include "bench/own.h"
 
+#define MOUNTINFO_MAX (16u << 20)
 #define RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err)
-{
-	autotarget target = BM_TARGET_NONE;
-	char path[64];
-	int r;
-
-	target.pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	target.root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	target.mnt = open(path, O_RDONLY | O_CLOEXEC);
-	if (target.root < 0 || target.mnt < 0)
-		return bm_fail_errno(err, errno, "process %d", pid);
-	r = bm_userns_root_of(pid, &target.uid, &target.gid, err);
-	if (r < 0)
-		return r;
-	*ret = target;
-	target = BM_TARGET_NONE;
-	return 0;
-}
-
-void bm_target_close(struct bm_target *target)
-{
-	bm_close(target->root);
-	bm_close(target->mnt);
-	*target = BM_TARGET_NONE;
-}
-
-struct clone_args_tree {
+struct clone_tree {
 	int source;
 	int mnt;
 };
 
-static int clone_in_peer(void *arg, int *ret_fd, struct bm_error *err)
+/*
+ * Of this process, opened before it enters another mount namespace: the proc there may not know it.
+ * What is read through it then tells of the namespace that was entered, as seen from its root.
+ */
+static int open_self(struct bm_error *err)
 {
-	struct clone_args_tree *a = arg;
-	int tree;
+	int fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (setns(a->mnt, CLONE_NEWNS) < 0)
-		return bm_fail_errno(err, errno, "enter the caller's mount namespace");
-	tree = open_tree(a->source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
-	if (tree < 0 && errno == EINVAL)
-		return bm_fail(err, EXDEV, "mount-namespace", "grant from where it is mounted",
-			       "the object lies on a mount of another mount namespace");
-	if (tree < 0)
-		return bm_fail_errno(err, errno, "open_tree");
-	*ret_fd = tree;
-	return 0;
+	return fd < 0 ? bm_fail_errno(err, errno, "/proc/self") : fd;
 }
 
-static int refuse_covered(int source, pid_t peer, struct bm_error *err)
+static int read_mounts(int self, struct bm_mounts *ret, struct bm_error *err)
 {
-	char link[64], path[PATH_MAX];
+	char *text;
+	int r = bm_read_file(self, "mountinfo", MOUNTINFO_MAX, &text, NULL);
+
+	if (r == 0)
+		r = bm_mounts_parse(text, ret);
+	return r < 0 ? bm_fail_errno(err, -r, "mountinfo") : 0;
+}
+
+static int refuse_covered(int self, int source, struct bm_error *err)
+{
+	char link[32], path[PATH_MAX];
 	automounts mounts = {};
 	ssize_t len;
 	int r;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", source);
-	len = readlink(link, path, sizeof(path) - 1);
+	snprintf(link, sizeof(link), "fd/%d", source);
+	len = readlinkat(self, link, path, sizeof(path) - 1);
 	if (len < 0)
-		return bm_fail_errno(err, errno, "%s", link);
+		return bm_fail_errno(err, errno, "the object's path");
 	path[len] = '\0';
-	r = bm_mounts_read(peer, &mounts, err);
+	r = read_mounts(self, &mounts, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < mounts.count; i++) {
@@ -100,16 +78,35 @@ static int refuse_covered(int source, pid_t peer, struct bm_error *err)
 	return 0;
 }
 
-int bm_mount_clone(int source, pid_t peer, int *ret_tree, struct bm_error *err)
+static int clone_in_peer(void *arg, int *ret_fd, struct bm_error *err)
 {
-	struct clone_args_tree args = { .source = source };
-	autoclose mnt = -1;
-	char path[64];
-	int r;
+	struct clone_tree *a = arg;
+	autoclose self = open_self(err);
+	int tree, r;
 
-	r = refuse_covered(source, peer, err);
+	if (self < 0)
+		return self;
+	if (setns(a->mnt, CLONE_NEWNS) < 0)
+		return bm_fail_errno(err, errno, "enter the caller's mount namespace");
+	r = refuse_covered(self, a->source, err);
 	if (r < 0)
 		return r;
+	tree = open_tree(a->source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0 && errno == EINVAL)
+		return bm_fail(err, EXDEV, "mount-namespace", "grant from where it is mounted",
+			       "the object lies on a mount of another mount namespace");
+	if (tree < 0)
+		return bm_fail_errno(err, errno, "open_tree");
+	*ret_fd = tree;
+	return 0;
+}
+
+int bm_mount_clone(int source, pid_t peer, int *ret_tree, struct bm_error *err)
+{
+	struct clone_tree args = { .source = source };
+	autoclose mnt = -1;
+	char path[64];
+
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", peer);
 	mnt = open(path, O_RDONLY | O_CLOEXEC);
 	if (mnt < 0)
@@ -170,6 +167,7 @@ struct place_args {
 	int tree;
 	bool directory;
 	const char *dest;
+	bool own_scratch;
 	uint64_t device, inode;
 };
 
@@ -183,7 +181,7 @@ static int open_below(int dir, const char *name, uint64_t flags)
 
 static int enter_target(const struct bm_target *target, struct bm_error *err)
 {
-	return setns(target->mnt, CLONE_NEWNS) < 0
+	return setns(target->ns[BM_NS_MNT], CLONE_NEWNS) < 0
 		       ? bm_fail_errno(err, errno, "enter the Bench's mount namespace")
 		       : 0;
 }
@@ -205,12 +203,39 @@ static int make_point(int dir, const char *name, bool directory, const struct pl
 	return r;
 }
 
+/* A mount point made on a volume would be made on the host's own disk. */
+static int check_own(const struct place_args *a, int self, int dir, struct bm_error *err)
+{
+	automounts mounts = {}, host = {};
+	struct statx stx;
+	uint32_t rights;
+	int r = read_mounts(self, &mounts, err);
+
+	if (r == 0)
+		r = bm_mounts_read(1, &host, err);
+	if (r < 0)
+		return r;
+	if (statx(dir, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
+		return bm_fail_errno(err, errno, "%s in the Bench", a->dest);
+	for (size_t i = 0; i < mounts.count; i++) {
+		const struct bm_mount *m = &mounts.list[i];
+
+		if (m->id != stx.stx_mnt_id)
+			continue;
+		if ((a->own_scratch && !strcmp(m->target, "/work")) ||
+		    bm_own_classify(m, S_IFDIR, 0, &host, &rights))
+			return 0;
+	}
+	return bm_fail(err, EPERM, "destination", "give one below the container's own root",
+		       "%s lies on a mount of the host's", a->dest);
+}
+
 /*
  * Walks to the parent of dest one component at a time, making what is missing; *ret_made is the
  * length of dest up to the first component made (0: none), for undoing.
  */
-static int open_parent(const struct place_args *a, char *dest, size_t *ret_made, int *ret_dir,
-		       struct bm_error *err)
+static int open_parent(const struct place_args *a, int self, char *dest, size_t *ret_made,
+		       int *ret_dir, struct bm_error *err)
 {
 	autoclose dir = open_below(a->target->root, ".", O_DIRECTORY);
 	char *name = dest + 1, *slash;
@@ -223,8 +248,11 @@ static int open_parent(const struct place_args *a, char *dest, size_t *ret_made,
 		*slash = '\0';
 		next = open_below(dir, name, O_DIRECTORY);
 		if (next < 0 && errno == ENOENT) {
-			int r = make_point(dir, name, true, a);
+			int r = *ret_made ? 0 : check_own(a, self, dir, err);
 
+			if (r < 0)
+				return r;
+			r = make_point(dir, name, true, a);
 			if (r < 0)
 				return bm_fail_errno(err, -r, "make %s in the Bench", dest);
 			if (!*ret_made)
@@ -240,114 +268,149 @@ static int open_parent(const struct place_args *a, char *dest, size_t *ret_made,
 		*slash = '/';
 		name = slash + 1;
 	}
+	if (!*ret_made) {
+		int r = check_own(a, self, dir, err);
+
+		if (r < 0)
+			return r;
+	}
 	*ret_dir = TAKE_FD(dir);
 	return 0;
 }
 
-/* Removes what is empty of dest and its parents down to length made. */
+/* Removes what is empty of dest and its parents down to length made (0: nothing). */
 static void undo(const struct place_args *a, size_t made, bool directory)
 {
 	char dest[PATH_MAX];
 	size_t len = (size_t)snprintf(dest, sizeof(dest), "%s", a->dest);
 
 	while (made && len >= made) {
-		char *slash;
 		autoclose dir = -1;
+		char *slash;
 
 		dest[len] = '\0';
 		slash = strrchr(dest, '/');
 		*slash = '\0';
 		dir = open_below(a->target->root, slash == dest ? "." : dest, O_DIRECTORY);
-		if (dir < 0 || unlinkat(dir, slash + 1, directory ? AT_REMOVEDIR : 0) < 0)
+		/* What was not reached is not there; what was is, and empty. */
+		if ((dir < 0 || unlinkat(dir, slash + 1, directory ? AT_REMOVEDIR : 0) < 0) &&
+		    errno != ENOENT)
 			return;
 		directory = true;
 		len = (size_t)(slash - dest);
 	}
 }
 
+static int place_at(const struct place_args *a, int dir, const char *name, size_t *made,
+		    struct bm_error *err)
+{
+	autoclose point = -1;
+	int r = make_point(dir, name, a->directory, a);
+
+	if (r == -EEXIST)
+		return bm_fail(err, EEXIST, "destination", "give one that does not exist yet",
+			       "%s exists in the Bench and would be hidden", a->dest);
+	if (r < 0)
+		return bm_fail(err, -r, "destination", "give one below /work",
+			       "make %s in the Bench: %s", a->dest, strerror(-r));
+	if (!*made)
+		*made = strlen(a->dest);
+	point = open_below(dir, name, 0);
+	if (point < 0 || move_mount(a->tree, "", point, "",
+				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
+	return 0;
+}
+
 static int place(void *arg, int *ret_fd, struct bm_error *err)
 {
 	const struct place_args *a = arg;
-	autoclose dir = -1, point = -1;
+	autoclose dir = -1, self = open_self(err);
 	char dest[PATH_MAX];
 	size_t made = 0;
-	const char *name;
 	int r;
 
 	(void)ret_fd;
+	if (self < 0)
+		return self;
 	snprintf(dest, sizeof(dest), "%s", a->dest);
 	r = enter_target(a->target, err);
 	if (r < 0)
 		return r;
-	r = open_parent(a, dest, &made, &dir, err);
-	if (r < 0) {
-		undo(a, made, true);
-		return r;
-	}
-	name = strrchr(dest, '/') + 1;
-	r = make_point(dir, name, a->directory, a);
-	if (r == -EEXIST)
-		return bm_fail(err, EEXIST, "destination", "give one that does not exist yet",
-			       "%s exists in the Bench and would be hidden", a->dest);
-	if (r < 0) {
-		undo(a, made, true);
-		return bm_fail(err, -r, "destination", "give one below /work",
-			       "make %s in the Bench: %s", a->dest, strerror(-r));
-	}
-	if (!made)
-		made = strlen(a->dest);
-	point = open_below(dir, name, 0);
-	if (point < 0 || move_mount(a->tree, "", point, "",
-				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) {
-		r = -errno;
+	r = open_parent(a, self, dest, &made, &dir, err);
+	if (r == 0)
+		r = place_at(a, dir, strrchr(dest, '/') + 1, &made, err);
+	if (r < 0)
 		undo(a, made, a->directory);
-		return bm_fail_errno(err, -r, "mount at %s in the Bench", a->dest);
-	}
-	return 0;
+	return r;
 }
 
 int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
-		   struct bm_error *err)
+		   bool own_scratch, struct bm_error *err)
 {
-	struct place_args args = {
-		.target = target, .tree = tree, .directory = directory, .dest = dest
-	};
+	struct place_args args = { .target = target,
+				   .tree = tree,
+				   .directory = directory,
+				   .dest = dest,
+				   .own_scratch = own_scratch };
 	int r = bm_dest_check(dest, err);
 
 	return r < 0 ? r : bm_helper(place, &args, NULL, err);
 }
 
+/* True when fd is the root of mount m and that is the object. */
+static bool is_object(int fd, const struct bm_mount *m, const struct place_args *a)
+{
+	struct statx stx;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &stx) == 0 &&
+	       stx.stx_mnt_id == m->id && stx.stx_attributes & STATX_ATTR_MOUNT_ROOT &&
+	       stx.stx_ino == a->inode &&
+	       makedev(stx.stx_dev_major, stx.stx_dev_minor) == a->device;
+}
+
+/* By the fd, not by the path: that may lead elsewhere by now. */
+static int unmount_fd(int self, int fd)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", fd);
+	if (fchdir(self) < 0 || chdir("fd") < 0 || umount2(name, MNT_DETACH) < 0)
+		return -errno;
+	return 0;
+}
+
 static int take(void *arg, int *ret_fd, struct bm_error *err)
 {
 	const struct place_args *a = arg;
-	/* Of this helper, and before it enters: the Bench's own proc does not know it. */
-	autoclose self = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autoclose fd = -1;
-	struct statx stx;
-	char name[16];
+	autoclose self = open_self(err);
+	automounts mounts = {};
+	bool directory = true;
 	int r;
 
 	(void)ret_fd;
 	if (self < 0)
-		return bm_fail_errno(err, errno, "/proc/self/fd");
+		return self;
 	r = enter_target(a->target, err);
+	if (r == 0)
+		r = read_mounts(self, &mounts, err);
 	if (r < 0)
 		return r;
-	fd = open_below(a->target->root, a->dest, 0);
-	if (fd < 0)
-		return 0;
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO, &stx) < 0)
-		return bm_fail_errno(err, errno, "%s in the Bench", a->dest);
-	if (!(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) || stx.stx_ino != a->inode ||
-	    makedev(stx.stx_dev_major, stx.stx_dev_minor) != a->device)
-		return 0;
-	/* By the fd, not by the path: that may lead elsewhere by now. */
-	snprintf(name, sizeof(name), "%d", fd);
-	if (fchdir(self) < 0 || umount2(name, MNT_DETACH) < 0)
-		return bm_fail_errno(err, errno, "unmount %s in the Bench", a->dest);
-	bm_close(TAKE_FD(fd));
+	/* Last mounted first, so that what lies on top of another goes before it. */
+	for (size_t i = mounts.count; i-- > 0;) {
+		autoclose fd = open_below(a->target->root, mounts.list[i].target, 0);
+		struct stat st;
+
+		if (fd < 0 || !is_object(fd, &mounts.list[i], a))
+			continue;
+		directory = fstat(fd, &st) < 0 || S_ISDIR(st.st_mode);
+		r = unmount_fd(self, fd);
+		if (r < 0)
+			return bm_fail_errno(err, -r, "unmount %s in the Bench",
+					     mounts.list[i].target);
+	}
 	/* The point itself; parents may hold other grants by now and stay. */
-	undo(a, strlen(a->dest), S_ISDIR(stx.stx_mode));
+	undo(a, strlen(a->dest), directory);
 	return 0;
 }
 

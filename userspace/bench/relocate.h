@@ -11,20 +11,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-
-/* What of a process is entered: fds, so that its end or a reused pid changes nothing. */
-struct bm_target {
-	pid_t pid;
-	int root;  /* O_PATH of its root directory */
-	int mnt;   /* its mount namespace */
-	uid_t uid; /* its root's ids outside */
-	gid_t gid;
-};
-#define BM_TARGET_NONE ((struct bm_target){ .root = -1, .mnt = -1 })
-
-int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err);
-void bm_target_close(struct bm_target *target);
-#define autotarget __attribute__((cleanup(bm_target_close))) struct bm_target
+#include "bench/target.h"
 
 /*
  * A detached, private clone of the mount that source (a real, not an O_PATH fd) lies in, rooted at
@@ -40,14 +27,17 @@ int bm_mount_clone(int source, pid_t peer, int *ret_tree, struct bm_error *err);
 int bm_mount_restrict(int tree, bool writable, int map, struct bm_error *err);
 
 /*
- * Attaches tree at dest in target. dest must not exist; it and missing parents are made, no
- * symlink is followed. -EEXIST names what is there. On failure what was made is removed.
+ * Attaches tree at dest in target. dest must not exist; it and missing parents are made, as the
+ * Bench's root, no symlink is followed. -EEXIST names what is there; -EPERM: its parent lies on a
+ * mount of the host's (own_scratch: /work is none). On failure what was made is removed.
  */
 int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
-		   struct bm_error *err);
+		   bool own_scratch, struct bm_error *err);
 
-/* Detaches the mount at dest if its root is (device, inode), and removes the mount point. 0 also
- * when it is not there. */
+/*
+ * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it
+ * by renaming parents, and removes the mount point at dest. 0 also when there is none.
+ */
 int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
 		  struct bm_error *err);
 

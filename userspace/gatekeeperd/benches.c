@@ -51,6 +51,7 @@ static int limits_of(struct json_object *request, struct bm_box *box, struct bm_
 /* The name is in the model from the first step on: a crash in between leaves something to end. */
 static int create(struct daemon *d, struct bench *bench, struct bm_box *box, struct bm_error *err)
 {
+	struct bring_up how = { .waiting = bench->name, .runtime_root = BM_CRUN_ROOT };
 	struct json_object *fields = json_object_new_object();
 	char cgroup[BM_CGROUP_PATH];
 	int r;
@@ -59,13 +60,16 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	bm_json_add_int(fields, "slot", bench->slot);
 	bm_json_add_string(fields, "created", bench->created);
 	r = bench_record(d, bench, "create", fields, err);
+	bench->begun = r == 0;
 	if (r == 0)
 		r = bm_box_create(box, &bench->pid, err);
 	if (r < 0)
 		return r;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(cgroup, sizeof(cgroup), "/" BM_SLICE "/%s", bench->name);
-	r = bench_bring_up(d, bench, cgroup, BM_CRUN_ROOT, bench->name, err);
+	r = bm_cgroup_open(cgroup, &bench->cgroup, err);
+	if (r == 0)
+		r = bench_bring_up(d, bench, &how, err);
 	return r < 0 ? r : bm_box_start(bench->name, err);
 }
 
@@ -135,7 +139,13 @@ struct chosen {
 	pid_t pid;
 	char cgroup[BM_CGROUP_PATH], shown[256];
 	const char *waiting; /* of the request */
+	char *rootfs;
 };
+
+static void chosen_done(struct chosen *chosen)
+{
+	free(chosen->rootfs);
+}
 
 static int first_pid(void *ctx, pid_t pid)
 {
@@ -178,7 +188,8 @@ static int choose(struct json_object *container, struct chosen *ret, struct bm_e
 	if (cgroup)
 		return choose_cgroup(cgroup, ret, err);
 	if (id) {
-		r = bm_container_find(BM_CRUN_DEFAULT_ROOT, id, &ret->pid, &created, err);
+		r = bm_container_find(BM_CRUN_DEFAULT_ROOT, id, &ret->pid, &created, &ret->rootfs,
+				      err);
 		if (r < 0)
 			return r;
 		ret->waiting = created ? id : NULL;
@@ -193,13 +204,41 @@ static int choose(struct json_object *container, struct chosen *ret, struct bm_e
 	return bm_cgroup_of_pid(ret->pid, ret->cgroup, err);
 }
 
+/* The cgroup is known to be free before the ledger hears of it. */
+static int attach(struct daemon *d, struct bench *bench, const struct chosen *chosen,
+		  struct bm_error *err)
+{
+	struct bring_up how = { .waiting = chosen->waiting,
+				.runtime_root = BM_CRUN_DEFAULT_ROOT,
+				.rootfs = chosen->rootfs };
+	autocgroup cgroup = BM_CGROUP_NONE;
+	struct json_object *fields;
+	int r = bm_cgroup_open(chosen->cgroup, &cgroup, err);
+
+	if (r == 0)
+		r = bench_refuse_overlap(d, bench, &cgroup, err);
+	if (r < 0)
+		return r;
+	bench->cgroup = cgroup;
+	cgroup.fd = -1;
+	fields = json_object_new_object();
+	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
+	bm_json_add_string(fields, "container", bench->container);
+	bm_json_add_string(fields, "created", bench->created);
+	bm_json_add_int(fields, "pid", bench->pid);
+	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
+	bm_json_add_string(fields, "cgroup", bench->cgroup.path);
+	r = bench_record(d, bench, "attach", fields, err);
+	bench->begun = r == 0;
+	return r < 0 ? r : bench_bring_up(d, bench, &how, err);
+}
+
 int request_attach(struct daemon *d, struct connection *c, struct bm_message *message,
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	struct json_object *container = bm_json_get(message->json, "container", json_type_object);
 	const char *name = bm_json_string(message->json, "bench");
-	struct chosen chosen = {};
-	struct json_object *fields;
+	__attribute__((cleanup(chosen_done))) struct chosen chosen = {};
 	struct bench *bench;
 	int r;
 
@@ -221,17 +260,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);
 	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
-	fields = json_object_new_object();
-	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
-	bm_json_add_string(fields, "container", bench->container);
-	bm_json_add_string(fields, "created", bench->created);
-	bm_json_add_int(fields, "pid", bench->pid);
-	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
-	bm_json_add_string(fields, "cgroup", chosen.cgroup);
-	r = bench_record(d, bench, "attach", fields, err);
-	if (r == 0)
-		r = bench_bring_up(d, bench, chosen.cgroup, BM_CRUN_DEFAULT_ROOT, chosen.waiting,
-				   err);
+	r = attach(d, bench, &chosen, err);
 	if (r < 0) {
 		end_half_made(d, bench);
 		return r;

@@ -3,10 +3,12 @@
 #include "gatekeeperd/daemon.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
@@ -89,20 +91,58 @@ static void reply_error(struct daemon *d, struct connection *c, const struct bm_
 	connection_reply(d, c, reply);
 }
 
-/* A task of a Bench may not even ask: requests from inside have a socket of their own. */
-static int refuse_bench_peer(struct daemon *d, struct connection *c, struct bm_error *err)
-{
-	char path[BM_CGROUP_PATH];
+/* SO_PEERPIDFD: since 6.5 the peer itself, not only its number. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
-	if (bm_cgroup_of_pid(c->pid, path, NULL) < 0)
-		return 0; /* in the root cgroup: in no Bench */
+static bool in_bench(struct daemon *d, const char *path)
+{
 	for (struct bench *b = d->model.benches; b; b = b->next) {
 		size_t len = strlen(b->cgroup.path);
 
 		if (len && !strncmp(path, b->cgroup.path, len) && (!path[len] || path[len] == '/'))
-			return bm_fail(err, EPERM, "not-from-inside", NULL,
-				       "process %d runs in Bench %s", c->pid, b->name);
+			return true;
 	}
+	return false;
+}
+
+/*
+ * A task of a Bench may not even ask, and where a peer runs is looked up while it is there to be
+ * looked at: one that connects, hands the socket on and dies is nobody.
+ */
+static bool peer_refused(struct daemon *d, int socket, pid_t pid)
+{
+	autoclose pidfd = -1;
+	char path[BM_CGROUP_PATH];
+	struct pollfd polled;
+	socklen_t len = sizeof(int);
+	int fd = -1, r;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) < 0)
+		fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	pidfd = fd;
+	if (pidfd < 0)
+		return true;
+	r = bm_cgroup_of_pid(pid, path, NULL);
+	/* -EXDEV: in the root cgroup, so in no Bench. */
+	if (r < 0 && r != -EXDEV)
+		return true;
+	if (r == 0 && in_bench(d, path))
+		return true;
+	polled = (struct pollfd){ pidfd, POLLIN, 0 };
+	return poll(&polled, 1, 0) != 0; /* it has ended, and the number may be another's */
+}
+
+static int check_peer(const struct connection *c, const char *op, struct bm_error *err)
+{
+	if (c->refused)
+		return bm_fail(err, EPERM, "not-from-inside", NULL,
+			       "process %d runs in a Bench, or has gone before it was seen",
+			       c->pid);
+	if (c->uid != 0)
+		return bm_fail(err, EPERM, "operator", "run it as root",
+			       "%s: uid %u is no operator", op, c->uid);
 	return 0;
 }
 
@@ -139,10 +179,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (c->streaming || c->execution)
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
-	if (!requests[i].anyone && c->uid != 0)
-		return bm_fail(err, EPERM, "operator", "run it as root",
-			       "%s: uid %u is no operator", op, c->uid);
-	r = refuse_bench_peer(d, c, err);
+	r = requests[i].anyone ? 0 : check_peer(c, op, err);
 	if (r == 0)
 		r = check_keys(i, message->json, err);
 	if (r < 0)
@@ -209,6 +246,7 @@ void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	c->pid = peer.pid;
 	c->uid = peer.uid;
+	c->refused = peer_refused(d, fd, peer.pid);
 	c->pending.fd = -1;
 	c->watch = (struct watch){ .fd = fd, .ready = on_connection };
 	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {

@@ -39,6 +39,7 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
+	bool refused; /* the peer runs in a Bench, or nobody knows where */
 	struct pending pending;
 	/* events */
 	bool streaming, follow;
@@ -50,9 +51,13 @@ struct connection {
 
 /* A process that `exec` started in a Bench, for as long as its client listens. */
 struct execution {
-	struct watch watch;            /* its pidfd */
+	struct watch exit;   /* its pidfd */
+	struct watch report; /* fd -1 once it has said whether the payload executes */
+	struct execution *next;
 	struct connection *connection; /* NULL once its client has hung up */
 	pid_t pid;
+	char command[256];
+	bool failed, dead;
 };
 
 struct daemon {
@@ -64,6 +69,7 @@ struct daemon {
 	int epoll;
 	struct watch listener, signals, ring;
 	struct connection *connections;
+	struct execution *executions;
 	uint64_t next_token;
 	int64_t realtime_offset_ns;
 	bool stop;
@@ -137,6 +143,8 @@ int request_exec(struct daemon *, struct connection *, struct bm_message *, stru
 
 /* execute.c: nobody listens any more; it is killed and reaped. */
 void execution_abandon(struct execution *x);
+/* Frees what has ended since the last round; nothing of this round points at it any more. */
+void executions_bury(struct daemon *d);
 
 /* request.c */
 int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,34 +19,98 @@
 #define PTS_MAJOR_FIRST 136
 #define PTS_MAJOR_LAST 143
 
+static struct execution *of_report(struct watch *w)
+{
+	return (struct execution *)((char *)w - offsetof(struct execution, report));
+}
+
+static void reply_started(struct daemon *d, struct execution *x, int code)
+{
+	struct json_object *reply = json_object_new_object();
+	struct bm_error err = {};
+
+	bm_json_add_bool(reply, "ok", !code);
+	if (code) {
+		bm_exec_failed(x->command, code, &err);
+		bm_json_add(reply, "error", bm_error_to_json(&err));
+		x->connection->execution = NULL;
+	} else {
+		bm_json_add_int(reply, "pid", x->pid);
+	}
+	connection_reply(d, x->connection, reply);
+}
+
+/*
+ * How far it came is its own matter, and the Bench's: a lease, a slow file system or a fork bomb
+ * may hold the execve up, and nobody else waits for that.
+ */
+static void on_report(struct daemon *d, struct watch *w, uint32_t events)
+{
+	struct execution *x = of_report(w);
+	int code = 0;
+	ssize_t n = read(w->fd, &code, sizeof(code));
+
+	(void)events;
+	if (n < 0 && errno == EAGAIN)
+		return;
+	x->failed = n == sizeof(code);
+	daemon_unwatch(d, w);
+	bm_close(w->fd);
+	w->fd = -1;
+	bm_events_consume(d->kernel);
+	if (x->connection)
+		reply_started(d, x, x->failed ? code : 0);
+	if (x->failed)
+		x->connection = NULL;
+}
+
 static void on_exit_of(struct daemon *d, struct watch *w, uint32_t events)
 {
 	struct execution *x = (struct execution *)w;
-	struct json_object *message = json_object_new_object(), *exit = json_object_new_object();
 	siginfo_t info = {};
 
-	(void)events;
 	waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED);
-	bm_json_add_int(exit, info.si_code == CLD_EXITED ? "code" : "signal", info.si_status);
-	bm_json_add(message, "exit", exit);
+	if (x->report.fd >= 0)
+		on_report(d, &x->report, events);
 	/* Its last denials are in the store before its end is told. */
 	bm_events_consume(d->kernel);
 	if (x->connection) {
+		struct json_object *message = json_object_new_object(),
+				   *exit = json_object_new_object();
+
+		bm_json_add_int(exit, info.si_code == CLD_EXITED ? "code" : "signal",
+				info.si_status);
+		bm_json_add(message, "exit", exit);
 		x->connection->execution = NULL;
 		connection_reply(d, x->connection, message);
-	} else {
-		json_object_put(message);
 	}
 	daemon_unwatch(d, w);
 	bm_close(w->fd);
-	free(x);
+	w->fd = -1;
+	x->dead = true;
+}
+
+void executions_bury(struct daemon *d)
+{
+	struct execution **at = &d->executions;
+
+	while (*at) {
+		struct execution *x = *at;
+
+		if (x->dead) {
+			*at = x->next;
+			free(x);
+		} else {
+			at = &x->next;
+		}
+	}
 }
 
 /* The process and, as it leads a session of its own, its process group. */
 void execution_abandon(struct execution *x)
 {
 	x->connection = NULL;
-	if (syscall(SYS_pidfd_send_signal, x->watch.fd, SIGKILL, NULL, 0) == 0)
+	if (x->exit.fd >= 0 && syscall(SYS_pidfd_send_signal, x->exit.fd, SIGKILL, NULL, 0) == 0)
 		kill(-x->pid, SIGKILL);
 }
 
@@ -95,8 +160,8 @@ static int add_variable(struct json_object *list, const char *name, const char *
 	return json_object_array_add(list, json_object_new_string(text));
 }
 
-/* What is given, and what is missing of the least that programs expect; NULL: out of memory. */
-static struct json_object *environment(struct json_object *given)
+/* What is given, and what is missing of the least that programs expect. */
+static int environment(struct json_object *given, struct json_object **ret, struct bm_error *err)
 {
 	static const char *const defaults[][2] = {
 		{ "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
@@ -110,10 +175,18 @@ static struct json_object *environment(struct json_object *given)
 		if (!given || !json_object_object_get_ex(given, defaults[i][0], NULL))
 			r |= add_variable(list, defaults[i][0], defaults[i][1]);
 	if (given) {
-		json_object_object_foreach(given, key, value)
+		json_object_object_foreach(given, key, value) {
+			if (!*key || strchr(key, '=') ||
+			    !json_object_is_type(value, json_type_string))
+				return bm_fail(err, EINVAL, "protocol", NULL,
+					       "exec: \"env\" holds what is no variable");
 			r |= add_variable(list, key, json_object_get_string(value));
+		}
 	}
-	return r ? NULL : TAKE_PTR(list);
+	if (r)
+		return bm_fail_errno(err, ENOMEM, "exec");
+	*ret = TAKE_PTR(list);
+	return 0;
 }
 
 static int record_exec(struct daemon *d, const struct bench *bench, struct json_object *argv,
@@ -126,24 +199,57 @@ static int record_exec(struct daemon *d, const struct bench *bench, struct json_
 	return bench_record(d, bench, "exec", fields, err);
 }
 
+static int start(struct daemon *d, struct connection *c, const struct bm_exec *exec,
+		 struct bm_error *err)
+{
+	struct execution *x = calloc(1, sizeof(*x));
+	int r;
+
+	if (!x)
+		return bm_fail_errno(err, ENOMEM, "exec");
+	x->exit = (struct watch){ .fd = -1, .ready = on_exit_of };
+	x->report = (struct watch){ .fd = -1, .ready = on_report };
+	snprintf(x->command, sizeof(x->command), "%.255s", exec->argv[0]);
+	r = bm_exec_start(exec, &x->pid, &x->exit.fd, &x->report.fd, err);
+	if (r < 0) {
+		free(x);
+		return r;
+	}
+	x->next = d->executions;
+	d->executions = x;
+	r = daemon_watch(d, &x->exit, EPOLLIN);
+	if (r == 0)
+		r = daemon_watch(d, &x->report, EPOLLIN);
+	if (r < 0) {
+		/* Nobody would hear of its end: it has none of its own to go to. */
+		execution_abandon(x);
+		on_exit_of(d, &x->exit, 0);
+		return bm_fail_errno(err, -r, "exec");
+	}
+	x->connection = c;
+	c->execution = x;
+	return 0;
+}
+
 int request_exec(struct daemon *d, struct connection *c, struct bm_message *message,
 		 struct json_object **ret_reply, struct bm_error *err)
 {
 	struct json_object *argv = bm_json_get(message->json, "argv", json_type_array);
 	struct json_object *given = bm_json_get(message->json, "env", json_type_object);
-	autojson *env = environment(given);
+	autojson *env = NULL;
 	autofree char **argv_list = argv ? strings_of(argv) : NULL;
-	autofree char **env_list = env ? strings_of(env) : NULL;
-	autofree struct execution *x = calloc(1, sizeof(*x));
+	autofree char **env_list = NULL;
 	struct bench *bench;
 	struct bm_exec exec;
-	int pidfd, r = bench_of_request(d, message->json, &bench, err);
+	int r = bench_of_request(d, message->json, &bench, err);
 
+	(void)ret_reply; /* given by the report */
+	if (r == 0)
+		r = environment(given, &env, err);
 	if (r < 0)
 		return r;
-	if (!x || !env_list)
-		return -ENOMEM;
-	if (!argv_list || !argv_list[0] || !argv_list[0][0] || message->fd_count != 3)
+	env_list = strings_of(env);
+	if (!argv_list || !argv_list[0] || !argv_list[0][0] || message->fd_count != 3 || !env_list)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "exec: needs a command and three fds");
 	if (bench->state != BENCH_READY || !bench_alive(bench))
@@ -155,7 +261,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	if (r < 0)
 		return r;
 	exec = (struct bm_exec){
-		.pid = bench->pid,
+		.target = &bench->target,
 		.cgroup = &bench->cgroup,
 		.argv = argv_list,
 		.env = env_list,
@@ -164,23 +270,5 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 		.tty = bm_json_bool(message->json, "tty"),
 		.filter = bench->origin == ORIGIN_CREATED,
 	};
-	r = bm_exec_start(&exec, &x->pid, &pidfd, err);
-	if (r < 0)
-		return r;
-	x->watch = (struct watch){ .fd = pidfd, .ready = on_exit_of };
-	x->connection = c;
-	c->execution = x;
-	*ret_reply = json_object_new_object();
-	bm_json_add_int(*ret_reply, "pid", x->pid);
-	r = daemon_watch(d, &x->watch, EPOLLIN);
-	if (r < 0) {
-		/* Nobody would hear of its end: it has none of its own to go to. */
-		c->execution = NULL;
-		execution_abandon(x);
-		waitid(P_PIDFD, (id_t)pidfd, &(siginfo_t){}, WEXITED);
-		bm_close(pidfd);
-		return bm_fail_errno(err, -r, "exec");
-	}
-	TAKE_PTR(x);
-	return 0;
+	return start(d, c, &exec, err);
 }

@@ -5,9 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -125,26 +123,42 @@ static int prepare_net(const struct bench *bench, struct bm_message *message, st
 		r = bm_destination_check(&p->destination, bm_json_bool(message->json, "private"),
 					 err);
 	for (const struct grant *g = bench->grants; r == 0 && g; g = g->next)
-		if (g->kind == GRANT_NET &&
-		    !memcmp(g->destination.address, p->destination.address, 16) &&
-		    g->destination.port == p->destination.port &&
-		    g->destination.protocol == p->destination.protocol)
+		if (g->kind == GRANT_NET && bm_destination_equal(&g->destination, &p->destination))
 			return bm_fail(err, EEXIST, "one-grant", NULL,
 				       "%s/%u grants this destination already", bench->name,
 				       g->number);
 	return r;
 }
 
+/*
+ * From the files alone: getpwuid(3) may ask a network, and everybody would wait for it. The name is
+ * the third field's: "root:x:0:0:..." in both.
+ */
+static void name_of(const char *file, unsigned id, char name[64])
+{
+	autofclose FILE *f = fopen(file, "re");
+	char line[1024], wanted[16];
+
+	snprintf(name, 64, "%u", id);
+	snprintf(wanted, sizeof(wanted), "%u", id);
+	while (f && fgets(line, sizeof(line), f)) {
+		char *rest = line, *found = strsep(&rest, ":");
+
+		strsep(&rest, ":");
+		if (rest && !strncmp(rest, wanted, strlen(wanted)) && rest[strlen(wanted)] == ':') {
+			snprintf(name, 64, "%.60s", found);
+			return;
+		}
+	}
+}
+
 static void add_owner(struct json_object *json, const struct bm_source *s)
 {
-	const struct passwd *pw = getpwuid(s->uid);
-	const struct group *gr = getgrgid(s->gid);
-	char uid[16], gid[16], owner[128];
+	char user[64], group[64], owner[130];
 
-	snprintf(uid, sizeof(uid), "%u", s->uid);
-	snprintf(gid, sizeof(gid), "%u", s->gid);
-	snprintf(owner, sizeof(owner), "%.60s:%.60s", pw ? pw->pw_name : uid,
-		 gr ? gr->gr_name : gid);
+	name_of("/etc/passwd", s->uid, user);
+	name_of("/etc/group", s->gid, group);
+	snprintf(owner, sizeof(owner), "%s:%s", user, group);
 	bm_json_add_string(json, "owner", owner);
 	bm_json_add_int(json, "uid", s->uid);
 	bm_json_add_int(json, "gid", s->gid);
@@ -244,7 +258,7 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 {
 	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0), .grant = g->number };
 	struct pending *p = &c->pending;
-	autotarget target = BM_TARGET_NONE;
+	const struct bm_target *target = &bench->target;
 	struct bm_source now;
 	autoclose tree = -1;
 	int r = bm_source_look(p->fd, p->writable, c->uid, &now, err);
@@ -259,21 +273,20 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0)
 		r = check_dest(bench, p->dest, err);
 	if (r == 0)
-		r = bm_target_open(bench->pid, &target, err);
-	if (r == 0)
-		r = clone_object(c, &target, &tree, err);
+		r = clone_object(c, target, &tree, err);
 	if (r == 0)
 		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
 	if (r < 0)
 		return r;
-	r = bm_mount_place(&target, tree, g->directory, g->dest, err);
+	r = bm_mount_place(target, tree, g->directory, g->dest, bench->origin == ORIGIN_CREATED,
+			   err);
 	if (r < 0)
 		return r;
 	r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 	if (r < 0)
-		bm_mount_take(&target, g->dest, g->device, g->inode, NULL);
+		bm_mount_take(target, g->dest, g->device, g->inode, NULL);
 	return r;
 }
 
@@ -303,12 +316,9 @@ static int add_destination(struct daemon *d, struct bench *bench, const struct g
 
 static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
-	autoclose netns = -1;
-	int r = bench_netns(bench, &netns, err);
+	int r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
 
-	if (r == 0)
-		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
-	return r < 0 ? r : add_destination(d, bench, g, netns, err);
+	return r < 0 ? r : add_destination(d, bench, g, bench->target.ns[BM_NS_NET], err);
 }
 
 static struct grant *grant_of_pending(const struct bench *bench, const struct connection *c,

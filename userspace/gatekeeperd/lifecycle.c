@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
@@ -27,17 +29,57 @@ void now_text(char ret[40])
 
 bool bench_alive(const struct bench *bench)
 {
-	return bench->pid > 0 && bench->pid_start && pid_start_time(bench->pid) == bench->pid_start;
+	return bench->target.root >= 0 && bench->pid_start &&
+	       pid_start_time(bench->pid) == bench->pid_start;
 }
 
-int bench_netns(const struct bench *bench, int *ret_fd, struct bm_error *err)
-{
-	char path[64];
+struct init_watch {
+	struct watch watch;
+	uint32_t bench;
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", bench->pid);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? bm_fail_errno(err, errno, "network namespace of Bench %s", bench->name)
-			   : 0;
+/* What is held of a container keeps its mounts and its network alive: let go when it ends. */
+static void on_init_exit(struct daemon *d, struct watch *w, uint32_t events)
+{
+	struct init_watch *init = (struct init_watch *)w;
+	struct bench *bench = model_find_id(&d->model, init->bench);
+
+	(void)events;
+	if (bench) {
+		bm_target_close(&bench->target);
+		daemon_log(LOG_LEVEL_INFO, "the container of Bench %s has ended", bench->name);
+	}
+	daemon_unwatch(d, w);
+	bm_close(w->fd);
+	free(init);
+}
+
+int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err)
+{
+	autofree struct init_watch *init = calloc(1, sizeof(*init));
+	autoclose pidfd = (int)syscall(SYS_pidfd_open, bench->pid, 0);
+	int r;
+
+	if (!init)
+		return bm_fail_errno(err, ENOMEM, "Bench %s", bench->name);
+	if (pidfd < 0)
+		return bm_fail_errno(err, errno, "init of Bench %s", bench->name);
+	r = bm_target_open(bench->pid, &bench->target, err);
+	if (r < 0)
+		return r;
+	/* Of the process that was meant, not of one that got its number meanwhile. */
+	if (pid_start_time(bench->pid) != bench->pid_start) {
+		bm_target_close(&bench->target);
+		return bm_fail_errno(err, ESRCH, "init of Bench %s", bench->name);
+	}
+	init->watch = (struct watch){ .fd = pidfd, .ready = on_init_exit };
+	init->bench = bench->id;
+	r = daemon_watch(d, &init->watch, EPOLLIN);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "init of Bench %s", bench->name);
+	TAKE_FD(pidfd);
+	TAKE_PTR(init);
+	return 0;
 }
 
 int bench_record(struct daemon *d, const struct bench *bench, const char *event,
@@ -51,8 +93,8 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 }
 
 /* One subtree, one Bench: nested ones would each be half of what decides. */
-static int refuse_overlap(struct daemon *d, const struct bench *bench,
-			  const struct bm_cgroup_ref *cgroup, struct bm_error *err)
+int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
+			 const struct bm_cgroup_ref *cgroup, struct bm_error *err)
 {
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		size_t ours = strlen(cgroup->path), theirs = strlen(b->cgroup.path);
@@ -105,11 +147,8 @@ static int admit_own(struct daemon *d, const struct bench *bench, const struct b
 
 static int collect_own(const struct bench *bench, struct bm_own_list *ret, struct bm_error *err)
 {
-	autotarget target = BM_TARGET_NONE;
-	int fd, r = bm_target_open(bench->pid, &target, err);
+	int fd, r = bm_own_collect(&bench->target, ret, err);
 
-	if (r == 0)
-		r = bm_own_collect(&target, ret, err);
 	if (r < 0 || bench->origin != ORIGIN_CREATED)
 		return r;
 	r = bm_box_scratch(bench->name, &fd);
@@ -118,99 +157,127 @@ static int collect_own(const struct bench *bench, struct bm_own_list *ret, struc
 	return r < 0 ? bm_fail_errno(err, -r, "scratch of Bench %s", bench->name) : 0;
 }
 
-static int mark_init(struct daemon *d, const struct bench *bench, const char *runtime_root,
-		     const char *container, struct bm_error *err)
+/* By its runtime's own word, where there is one: the root file system is what it was made with. */
+static int check_rootfs(const struct bench *bench, const char *rootfs, struct bm_error *err)
+{
+	struct stat wanted, found;
+
+	if (!rootfs)
+		return 0;
+	if (stat(rootfs, &wanted) < 0 || fstat(bench->target.root, &found) < 0)
+		return bm_fail_errno(err, errno, "%s", rootfs);
+	return wanted.st_dev == found.st_dev && wanted.st_ino == found.st_ino
+		       ? 0
+		       : bm_fail(err, EPERM, "own-objects", "start the container anew",
+				 "its root is not %s, with which crun made it", rootfs);
+}
+
+static int mark_init(struct daemon *d, const struct bench *bench, const struct bring_up *how,
+		     struct bm_error *err)
 {
 	autoclose pidfd = (int)syscall(SYS_pidfd_open, bench->pid, 0);
 
 	if (pidfd < 0)
 		return bm_fail_errno(err, errno, "init of Bench %s", bench->name);
-	if (!bm_container_waits(runtime_root, container))
+	if (!bm_container_waits(how->runtime_root, how->waiting))
 		return bm_fail(err, EAGAIN, NULL, "attach it again",
-			       "container %s was started while it was attached", container);
-	return bm_arrival_mark(d->kernel, pidfd, err);
+			       "container %s was started while it was attached", how->waiting);
+	return bm_arrival_mark(d->kernel, bench->id, pidfd, err);
+}
+
+/* Undoes bring_up_frozen() as far as it came. */
+static void take_down(struct daemon *d, struct bench *bench)
+{
+	bm_bench_leave(d->kernel, bench->id, NULL);
+	if (bench->walled && bench->target.root >= 0 &&
+	    bm_nft_destroy(bench->target.ns[BM_NS_NET], NULL) == 0)
+		bench->walled = false;
 }
 
 /* With its tasks frozen: nothing of the container happens between looking and enforcing. */
-static int bring_up_frozen(struct daemon *d, struct bench *bench, const char *runtime_root,
-			   const char *waiting, struct bm_error *err)
+static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct bring_up *how,
+			   struct bm_error *err)
 {
+	size_t len = strlen(bench->cgroup.path);
 	char path[BM_CGROUP_PATH];
-	autoclose netns = -1;
 	autoown own = {};
 	int r = bm_cgroup_of_pid(bench->pid, path, err);
 
-	if (r == 0 && strncmp(path, bench->cgroup.path, strlen(bench->cgroup.path)))
+	if (r == 0 && (strncmp(path, bench->cgroup.path, len) || (path[len] && path[len] != '/')))
 		r = bm_fail(err, EAGAIN, "own-cgroup", "attach it again",
 			    "process %d has left cgroup %s", bench->pid, bench->cgroup.path);
 	if (r == 0)
-		r = bm_admit(bench->pid, &bench->cgroup, err);
+		r = bench_hold(d, bench, err);
+	if (r == 0)
+		r = bm_admit(&bench->target, &bench->cgroup, err);
+	if (r == 0)
+		r = check_rootfs(bench, how->rootfs, err);
 	if (r == 0)
 		r = collect_own(bench, &own, err);
+	if (r == 0) {
+		r = bm_nft_setup(bench->target.ns[BM_NS_NET], err);
+		bench->walled = r == 0;
+	}
 	if (r == 0)
-		r = bench_netns(bench, &netns, err);
-	if (r == 0)
-		r = bm_nft_setup(netns, err);
-	if (r < 0)
-		return r;
-	r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
-			   bench->cgroup.level, err);
+		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
+				   bench->cgroup.level, err);
 	if (r == 0)
 		r = admit_own(d, bench, &own, err);
-	if (r == 0 && waiting)
-		r = mark_init(d, bench, runtime_root, waiting, err);
-	if (r < 0) {
-		bm_bench_leave(d->kernel, bench->id, bench->cgroup.id, NULL);
-		bm_nft_destroy(netns, NULL);
-	}
+	if (r == 0 && how->waiting)
+		r = mark_init(d, bench, how, err);
+	memcpy(bench->namespaces, bench->target.inode, sizeof(bench->namespaces));
 	return r;
 }
 
-int bench_bring_up(struct daemon *d, struct bench *bench, const char *cgroup_path,
-		   const char *runtime_root, const char *waiting, struct bm_error *err)
+static int record_ready(struct daemon *d, const struct bench *bench, struct bm_error *err)
 {
-	struct json_object *fields;
-	int r = bm_cgroup_open(cgroup_path, &bench->cgroup, err);
+	struct json_object *fields = json_object_new_object(),
+			   *namespaces = json_object_new_object();
+
+	bm_json_add_int(fields, "pid", bench->pid);
+	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
+	bm_json_add_string(fields, "cgroup", bench->cgroup.path);
+	bm_json_add_int(fields, "cgroup_id", (int64_t)bench->cgroup.id);
+	for (int i = 0; i < BM_NS_MAX; i++)
+		bm_json_add_int(namespaces, bm_namespace_names[i], (int64_t)bench->namespaces[i]);
+	bm_json_add(fields, "namespaces", namespaces);
+	return bench_record(d, bench, "ready", fields, err);
+}
+
+int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up *how,
+		   struct bm_error *err)
+{
+	bool paused = bm_cgroup_frozen(&bench->cgroup);
+	int r = bm_cgroup_freeze(&bench->cgroup, true, err);
 
 	if (r == 0)
-		r = refuse_overlap(d, bench, &bench->cgroup, err);
-	if (r < 0)
-		return r;
-	r = bm_cgroup_freeze(&bench->cgroup, true, err);
+		r = bring_up_frozen(d, bench, how, err);
 	if (r == 0)
-		r = bring_up_frozen(d, bench, runtime_root, waiting, err);
-	if (r == 0) {
-		fields = json_object_new_object();
-		bm_json_add_int(fields, "pid", bench->pid);
-		bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
-		bm_json_add_string(fields, "cgroup", bench->cgroup.path);
-		bm_json_add_int(fields, "cgroup_id", (int64_t)bench->cgroup.id);
-		r = bench_record(d, bench, "ready", fields, err);
-		if (r < 0)
-			bm_bench_leave(d->kernel, bench->id, bench->cgroup.id, NULL);
-	}
-	if (bm_cgroup_freeze(&bench->cgroup, false, err) < 0 && r == 0)
+		r = record_ready(d, bench, err);
+	/* A container that was paused stays paused. */
+	if (!paused && bm_cgroup_freeze(&bench->cgroup, false, err) < 0 && r == 0)
 		r = -EIO;
-	if (r == 0)
+	if (r < 0)
+		take_down(d, bench);
+	else
 		bench->state = BENCH_READY;
 	return r;
 }
 
-static int let_go(const struct bench *bench, struct bm_error *err)
+/* The container goes on without walls: without nft of ours, and not kept frozen. */
+static int let_go(struct bench *bench, struct bm_error *err)
 {
-	autoclose netns = -1;
+	int r = 0;
 
-	if (!bench_alive(bench) || bench_netns(bench, &netns, NULL) < 0)
-		return 0;
-	return bm_nft_destroy(netns, err);
+	if (bench->walled && bench->target.root >= 0)
+		r = bm_nft_destroy(bench->target.ns[BM_NS_NET], err);
+	if (r == 0 && bench->state == BENCH_BROKEN && bench->cgroup.fd >= 0)
+		r = bm_cgroup_freeze(&bench->cgroup, false, err);
+	return r;
 }
 
-/*
- * Ends a Bench in whatever state it is. An attached container lives on, without walls; one of our
- * own is killed before its walls come down.
- */
-int bench_end(struct daemon *d, struct bench *bench, const char *event, struct json_object *fields,
-	      struct bm_error *err)
+/* The kernel side and what was made for it; each step finds nothing to do when done again. */
+static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
 	int r = 0;
 
@@ -220,22 +287,37 @@ int bench_end(struct daemon *d, struct bench *bench, const char *event, struct j
 		r = grant_revoke(d, bench, bench->grants, err);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
-	/* While it is being made, bench_bring_up() undoes what it did; it may be another's
-	 * container. */
-	if (r == 0 && bench->origin == ORIGIN_ATTACHED && bench->state != BENCH_MAKING)
-		r = let_go(bench, err);
 	/* The last denials still find the Bench's name. */
 	bm_events_consume(d->kernel);
 	if (r == 0)
-		r = bm_bench_leave(d->kernel, bench->id, bench->cgroup.id, err);
+		r = bm_bench_leave(d->kernel, bench->id, err);
+	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
+		r = let_go(bench, err);
+	/* What is held of it would keep its mounts. */
+	if (r == 0)
+		bm_target_close(&bench->target);
 	if (r == 0 && bench->origin == ORIGIN_CREATED)
 		r = bm_box_destroy(bench->name, err);
+	return r;
+}
+
+/*
+ * Ends a Bench in whatever state it is. An attached container lives on, without walls; one of our
+ * own is killed before its walls come down. Without its end in the ledger it stays in the model, to
+ * be ended again: else the next start would find a Bench that nobody ended.
+ */
+int bench_end(struct daemon *d, struct bench *bench, const char *event, struct json_object *fields,
+	      struct bm_error *err)
+{
+	int r = tear_down(d, bench, err);
+
+	if (r == 0 && bench->begun)
+		r = bench_record(d, bench, event, TAKE_PTR(fields), err);
+	json_object_put(fields);
 	if (r < 0) {
-		json_object_put(fields);
 		bench->state = BENCH_BROKEN;
 		return r;
 	}
-	r = bench_record(d, bench, event, fields, err);
 	model_remove(&d->model, bench);
-	return r;
+	return 0;
 }

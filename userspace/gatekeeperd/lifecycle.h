@@ -5,13 +5,26 @@
 
 #include "gatekeeperd/daemon.h"
 
+struct bring_up {
+	/* A container that is created and not started (else NULL), whose init is an arrival. */
+	const char *waiting;
+	const char *runtime_root; /* where its runtime keeps its state */
+	const char *rootfs;       /* what the runtime made it with, NULL where it is not known */
+};
+
 /*
- * Turns the walls on for the container of bench->pid: freeze, admit, classify, nft, BPF, thaw, and
- * the ledger's "ready". waiting names a container of runtime_root that is created and not started
- * (else NULL): its init is marked an arrival. On failure no wall is left and it is thawed.
+ * Turns the walls on for the container of bench->pid in bench->cgroup: freeze, hold, admit,
+ * classify, nft, BPF, the ledger's "ready", thaw. On failure no wall is left.
  */
-int bench_bring_up(struct daemon *d, struct bench *bench, const char *cgroup_path,
-		   const char *runtime_root, const char *waiting, struct bm_error *err);
+int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up *how,
+		   struct bm_error *err);
+
+/* -EEXIST, -EBUSY: the cgroup is, or lies above or below, that of another Bench. */
+int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
+			 const struct bm_cgroup_ref *cgroup, struct bm_error *err);
+
+/* Opens bench->target and lets go of it when its init ends. */
+int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err);
 
 /*
  * Ends it: grants, walls, and what was made for it; writes event with fields (taken over, may be
@@ -21,7 +34,6 @@ int bench_end(struct daemon *d, struct bench *bench, const char *event, struct j
 	      struct bm_error *err);
 
 bool bench_alive(const struct bench *bench);
-int bench_netns(const struct bench *bench, int *ret_fd, struct bm_error *err);
 
 /* A ledger line about the Bench. Takes over more, which may be NULL. */
 int bench_record(struct daemon *d, const struct bench *bench, const char *event,

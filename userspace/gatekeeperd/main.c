@@ -90,6 +90,7 @@ static int watch_signals(struct daemon *d, struct bm_error *err)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a full ledger is an error, not an end */
 	d->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 				     .ready = on_signal };
 	r = d->signals.fd < 0 ? -errno : daemon_watch(d, &d->signals, EPOLLIN);
@@ -165,15 +166,21 @@ static void loop(struct daemon *d)
 				w->ready(d, w, events[i].events);
 		}
 		bury(d);
+		executions_bury(d);
 	}
 }
 
 /* Benches, walls and pins stay: stopping the daemon is not stopping them. */
 static void finish(struct daemon *d, const char *socket_path)
 {
-	for (struct connection *c = d->connections; c; c = c->next)
+	for (struct connection *c = d->connections; c; c = c->next) {
+		c->execution = NULL; /* its payload goes on, without a listener */
 		connection_close(d, c);
+	}
 	bury(d);
+	for (struct execution *x = d->executions; x; x = x->next)
+		x->dead = true;
+	executions_bury(d);
 	if (d->listener.fd >= 0)
 		unlink(socket_path);
 	while (d->model.benches)
@@ -188,14 +195,19 @@ static void finish(struct daemon *d, const char *socket_path)
 	bm_close(d->epoll);
 }
 
+/* Under the ledger's lock, so that no daemon adopts what is being removed. */
 static int unload(void)
 {
+	autoclose dir = open(BM_LEDGER_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoledger *ledger = NULL;
 	struct bm_error err = {};
 
-	if (bm_kernel_unload(&err) == 0)
-		return 0;
-	daemon_log_error("unload", &err);
-	return 1;
+	if (sodium_init() < 0 || (dir >= 0 && bm_ledger_open(dir, &ledger, &err) < 0) ||
+	    bm_kernel_unload(&err) < 0) {
+		daemon_log_error("unload", &err);
+		return 1;
+	}
+	return 0;
 }
 
 static const struct option options[] = {

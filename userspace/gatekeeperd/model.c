@@ -92,6 +92,7 @@ struct bench *model_add(struct model *model, const char *name, uint32_t id)
 	snprintf(bench->name, sizeof(bench->name), "%s", name);
 	bench->id = id;
 	bench->cgroup = BM_CGROUP_NONE;
+	bench->target = BM_TARGET_NONE;
 	if (id > model->last_bench)
 		model->last_bench = id;
 	while (*end)
@@ -110,6 +111,7 @@ void model_remove(struct model *model, struct bench *bench)
 	while (bench->grants)
 		bench_remove_grant(bench, bench->grants);
 	bm_cgroup_close(&bench->cgroup);
+	bm_target_close(&bench->target);
 	free(bench);
 }
 

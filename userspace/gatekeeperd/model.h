@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "bench/cgroup.h"
+#include "bench/target.h"
 #include "network/address.h"
 
 enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
@@ -42,12 +43,16 @@ struct bench {
 	uint32_t slot; /* of the host id ranges, created ones */
 	enum bench_origin origin;
 	enum bench_state state;
-	char container[256]; /* as it was named at attach */
-	pid_t pid;           /* its init */
-	uint64_t pid_start;  /* start time of pid, against a reused number */
+	char container[256];            /* as it was named at attach */
+	pid_t pid;                      /* its init */
+	uint64_t pid_start;             /* start time of pid, against a reused number */
+	struct bm_target target;        /* held while its init lives */
+	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
 	uint32_t last_grant;  /* the highest number ever used */
+	bool begun;           /* the ledger has its beginning, so it needs an end */
+	bool walled;          /* table inet benchmon in its network is ours */
 	bool linked;          /* has a veth pair of ours */
 	uint64_t first_event; /* place in the store; what stands before is a namesake's */
 	struct grant *grants;

@@ -14,6 +14,7 @@ static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 
 static void take_place(struct bench *bench, struct json_object *json)
 {
+	struct json_object *namespaces = bm_json_get(json, "namespaces", json_type_object);
 	const char *cgroup = bm_json_string(json, "cgroup");
 	int64_t pid = 0, start = 0;
 
@@ -21,6 +22,12 @@ static void take_place(struct bench *bench, struct json_object *json)
 	bm_json_int(json, "pid_start", &start);
 	bench->pid = (pid_t)pid;
 	bench->pid_start = (uint64_t)start;
+	for (int i = 0; namespaces && i < BM_NS_MAX; i++) {
+		int64_t inode = 0;
+
+		bm_json_int(namespaces, bm_namespace_names[i], &inode);
+		bench->namespaces[i] = (uint64_t)inode;
+	}
 	if (cgroup)
 		snprintf(bench->cgroup.path, sizeof(bench->cgroup.path), "%s", cgroup);
 }
@@ -32,8 +39,10 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	struct bench *bench;
 	int64_t slot = 0;
 
-	if (model_find(&d->model, name))
-		return -EBADMSG;
+	/* A Bench whose end could not be written: the name was free when this one took it. */
+	bench = model_find(&d->model, name);
+	if (bench)
+		model_remove(&d->model, bench);
 	bench = model_add(&d->model, name, id);
 	if (!bench)
 		return -ENOMEM;
@@ -41,6 +50,7 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	bench->slot = (uint32_t)slot;
 	snprintf(bench->container, sizeof(bench->container), "%s", container ?: "");
 	snprintf(bench->created, sizeof(bench->created), "%s", created ?: "");
+	bench->begun = true;
 	take_place(bench, json);
 	return bench_origin_parse(bm_json_string(json, "origin"), &bench->origin);
 }
@@ -89,6 +99,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		return r < 0 ? bad_line(n, event, err) : 0;
 	}
 	bench = model_find_id(&d->model, (uint32_t)id);
+	if (!bench && (!strcmp(event, "destroy") || !strcmp(event, "detach")))
+		return 0; /* of one whose beginning could not be written */
 	if (!bench)
 		return bad_line(n, event, err);
 	if (!strcmp(event, "ready")) {

@@ -15,7 +15,6 @@
 static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
 	struct bm_grant tombstone = { .rights = 0, .grant = g->number };
-	autotarget target = BM_TARGET_NONE;
 	int r = bm_grant_put(d->kernel, bench->id, g->object, &tombstone, err);
 
 	if (r < 0)
@@ -24,10 +23,8 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, s
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
 	if (bench_alive(bench)) {
-		r = bm_target_open(bench->pid, &target, err);
-		if (r == 0)
-			r = bm_mount_take(&target, g->dest, g->device, g->inode, err);
-		if (r < 0 && bench_alive(bench))
+		r = bm_mount_take(&bench->target, g->dest, g->device, g->inode, err);
+		if (r < 0)
 			return r;
 	}
 	r = bm_grant_drop(d->kernel, bench->id, g->object);
@@ -37,7 +34,6 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, s
 static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
 	struct bm_dest_key key = grant_dest_key(bench, g);
-	autoclose netns = -1;
 	size_t others = 0;
 	int r;
 
@@ -46,9 +42,9 @@ static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, st
 		r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "destinations");
-	if (bench_alive(bench) && bench_netns(bench, &netns, NULL) == 0) {
-		r = bm_nft_remove(netns, &g->destination, err);
-		if (r < 0 && bench_alive(bench))
+	if (bench_alive(bench)) {
+		r = bm_nft_remove(bench->target.ns[BM_NS_NET], &g->destination, err);
+		if (r < 0)
 			return r;
 	}
 	for (const struct grant *other = bench->grants; other; other = other->next)

@@ -13,58 +13,94 @@
 
 #define PIN_PATH 256
 
-/* Levels and filter from the table as it is. With one more Bench first, with one fewer last. */
+/* One more Bench in what the programs look at first. */
+static int note(struct bm_config *next, uint64_t id, uint32_t level)
+{
+	uint32_t i = 0;
+
+	while (i < next->level_count && next->level[i] != level)
+		i++;
+	if (i == BM_MAX_LEVELS)
+		return -E2BIG;
+	next->level[i] = level;
+	if (i == next->level_count)
+		next->level_count++;
+	next->filter[(id >> 6) % BM_FILTER_WORDS] |= 1ull << (id & 63);
+	return 0;
+}
+
+static int note_all(struct bm_kernel *kernel, struct bm_config *next)
+{
+	struct bm_bench bench;
+	uint64_t key, after;
+	int r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);
+
+	while (r == 0) {
+		r = bpf_map_lookup_elem(kernel->map.benches, &key, &bench);
+		if (r == 0)
+			r = note(next, key, bench.level);
+		if (r < 0)
+			return r;
+		r = bpf_map_get_next_key(kernel->map.benches, &key, &after);
+		key = after;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+static bool has_level(const struct bm_config *config, uint32_t count, uint32_t level)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (config->level[i] == level)
+			return true;
+	return false;
+}
+
+/* A place for a level: a new one, or that of a level which no Bench lies at any more. */
+static uint32_t level_place(struct bm_kernel *kernel, const struct bm_config *next)
+{
+	uint32_t count = kernel->config->level_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!has_level(next, next->level_count, kernel->config->level[i]))
+			return i;
+	return count;
+}
+
+/*
+ * Programs read this while it is written, and no Bench may be hidden for a moment: bits are set
+ * before any is cleared, levels in use are never moved, and on any error nothing is cleared.
+ */
 static int recount(struct bm_kernel *kernel, uint64_t more_id, uint32_t more_level)
 {
 	struct bm_config next = {};
-	uint64_t id = more_id, key;
-	struct bm_bench bench = { .level = more_level };
-	int r;
+	int r = note_all(kernel, &next);
 
-	for (r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);;) {
-		uint32_t i = 0;
-
-		if (id) {
-			while (i < next.level_count && next.level[i] != bench.level)
-				i++;
-			if (i == BM_MAX_LEVELS)
-				return -E2BIG;
-			next.level[i] = bench.level;
-			if (i == next.level_count)
-				next.level_count++;
-			next.filter[(id >> 6) % BM_FILTER_WORDS] |= 1ull << (id & 63);
-		}
-		if (r < 0)
-			break;
-		id = bpf_map_lookup_elem(kernel->map.benches, &key, &bench) == 0 ? key : 0;
-		r = bpf_map_get_next_key(kernel->map.benches, &key, &key);
-	}
-	/*
-	 * Programs read this while it is written. Adding must never hide a Bench for a moment: bits
-	 * are set before they are cleared, and levels are only appended while they grow.
-	 */
+	if (r == 0 && more_id)
+		r = note(&next, more_id, more_level);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < BM_FILTER_WORDS; i++)
 		kernel->config->filter[i] |= next.filter[i];
 	for (uint32_t i = 0; i < next.level_count; i++) {
-		uint32_t j = 0;
+		uint32_t place;
 
-		while (j < kernel->config->level_count && kernel->config->level[j] != next.level[i])
-			j++;
-		if (j < kernel->config->level_count)
+		if (has_level((const struct bm_config *)(uintptr_t)kernel->config,
+			      kernel->config->level_count, next.level[i]))
 			continue;
-		if (j == BM_MAX_LEVELS)
+		place = level_place(kernel, &next);
+		if (place == BM_MAX_LEVELS)
 			return -E2BIG;
-		kernel->config->level[j] = next.level[i];
+		kernel->config->level[place] = next.level[i];
 		__sync_synchronize();
-		kernel->config->level_count = j + 1;
+		if (place == kernel->config->level_count)
+			kernel->config->level_count = place + 1;
 	}
-	if (!more_id) {
-		for (int i = 0; i < BM_FILTER_WORDS; i++)
-			kernel->config->filter[i] = next.filter[i];
-		/* Levels no longer in use cost a look-up; dropped when none is. */
-		if (!next.level_count)
-			kernel->config->level_count = 0;
-	}
+	if (more_id)
+		return 0;
+	for (int i = 0; i < BM_FILTER_WORDS; i++)
+		kernel->config->filter[i] = next.filter[i];
+	if (!next.level_count)
+		kernel->config->level_count = 0;
 	return 0;
 }
 
@@ -113,6 +149,8 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "cgroup storage");
 	r = recount(kernel, cgroup_id, level);
+	if (r < 0 && r != -E2BIG)
+		return bm_fail_errno(err, -r, "count the Benches");
 	if (r < 0)
 		return bm_fail(err, -r, "attach", "destroy Benches that are not needed",
 			       "Benches lie at more than %d different cgroup levels",
@@ -136,24 +174,45 @@ int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_
 			       "the cgroup is a Bench already");
 	r = enter(kernel, bench, cgroup, cgroup_id, level, err);
 	if (r < 0)
-		bm_bench_leave(kernel, bench, cgroup_id, NULL);
+		bm_bench_leave(kernel, bench, NULL);
 	return r;
 }
 
-int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
-		   struct bm_error *err)
+/* By its id: the cgroup may have gone, and its id with it. */
+static int drop_entries(struct bm_kernel *kernel, uint32_t bench)
 {
 	struct bm_bench entry;
+	uint64_t key, after;
+	int r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);
+
+	while (r == 0) {
+		int more = bpf_map_get_next_key(kernel->map.benches, &key, &after);
+
+		if (bpf_map_lookup_elem(kernel->map.benches, &key, &entry) == 0 &&
+		    entry.id == bench) {
+			r = bpf_map_delete_elem(kernel->map.benches, &key);
+			if (r < 0 && r != -ENOENT)
+				return r;
+		}
+		key = after;
+		r = more;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err)
+{
 	char path[PIN_PATH];
 	int r;
 
 	/* Authority first, while the walls still stand. */
 	r = bm_tables_prune(kernel, bench, NULL, NULL);
+	if (r == 0)
+		r = drop_entries(kernel, bench);
+	if (r == 0)
+		r = recount(kernel, 0, 0);
 	if (r < 0)
-		return bm_fail_errno(err, -r, "grants");
-	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) == 0 && entry.id == bench)
-		bpf_map_delete_elem(kernel->map.benches, &cgroup_id);
-	recount(kernel, 0, 0);
+		return bm_fail_errno(err, -r, "take Bench %u out of the kernel's tables", bench);
 	pin_path(path, bench, NULL);
 	r = bm_unpin_tree(AT_FDCWD, path);
 	if (r < 0)
@@ -186,35 +245,14 @@ bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id
 	return true;
 }
 
-int bm_bench_each(struct bm_kernel *kernel,
-		  int (*fn)(void *ctx, uint64_t cgroup_id, const struct bm_bench *bench), void *ctx)
-{
-	uint64_t key, next;
-	int r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);
-
-	while (r == 0) {
-		int more = bpf_map_get_next_key(kernel->map.benches, &key, &next);
-		struct bm_bench bench;
-
-		if (bpf_map_lookup_elem(kernel->map.benches, &key, &bench) == 0) {
-			r = fn(ctx, key, &bench);
-			if (r < 0)
-				return r;
-		}
-		key = next;
-		r = more;
-	}
-	return r == -ENOENT ? 0 : r;
-}
-
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret)
 {
 	return bpf_map_lookup_elem(kernel->map.stats, &bench, ret);
 }
 
-int bm_arrival_mark(struct bm_kernel *kernel, int pidfd, struct bm_error *err)
+int bm_arrival_mark(struct bm_kernel *kernel, uint32_t bench, int pidfd, struct bm_error *err)
 {
-	struct bm_task task = { .state = BM_TASK_ARRIVAL };
+	struct bm_task task = { .state = BM_TASK_ARRIVAL, .bench = bench };
 	int r = bpf_map_update_elem(kernel->map.tasks, &pidfd, &task, BPF_ANY);
 
 	return r < 0 ? bm_fail_errno(err, -r, "mark the arrival") : 0;

@@ -72,21 +72,16 @@ int bm_kernel_settle(void);
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
 		   uint32_t level, struct bm_error *err);
 /* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
-int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
-		   struct bm_error *err);
+int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
 /* True when the cgroup is in the table and every cgroup program is still attached. */
 bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id);
-/* Calls fn for each Bench in the table. */
-int bm_bench_each(struct bm_kernel *kernel,
-		  int (*fn)(void *ctx, uint64_t cgroup_id, const struct bm_bench *bench),
-		  void *ctx);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
 
 /*
  * Marks the task of pidfd (a thread group's leader) an arrival: for the init of a container that
  * is created and not started, which entered its cgroup before there was a Bench.
  */
-int bm_arrival_mark(struct bm_kernel *kernel, int pidfd, struct bm_error *err);
+int bm_arrival_mark(struct bm_kernel *kernel, uint32_t bench, int pidfd, struct bm_error *err);
 
 /* Events: readable when there are some; fn is called for each with the record as it came. */
 int bm_events_open(struct bm_kernel *kernel, void (*fn)(void *ctx, const void *record, size_t size),

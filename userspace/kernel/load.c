@@ -20,6 +20,7 @@
 /* bpffs keeps names with a dot for itself: looking one up is EPERM. */
 #define NEW_DIR BM_BPFFS "/benchmon-new"
 #define PIN_PATH 256
+#define STALE_REMEDY "end every Bench, then `gatekeeperd --unload`"
 
 const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX] = {
 #define X(name, type) { #name, type },
@@ -206,8 +207,8 @@ static int open_pin(const char *kind, const char *name, int *ret_fd, struct bm_e
 	snprintf(path, sizeof(path), BM_PIN_DIR "/%s/%s", kind, name);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		return bm_fail(err, ESTALE, "pins", "stop every Bench, then `gatekeeperd --unload`",
-			       "%s is missing or foreign: %s", path, strerror(errno));
+		return bm_fail(err, ESTALE, "pins", STALE_REMEDY, "%s is missing or foreign: %s",
+			       path, strerror(errno));
 	*ret_fd = fd;
 	return 0;
 }
@@ -225,16 +226,61 @@ static int map_config(struct bm_kernel *kernel, struct bm_error *err)
 		return bm_fail_errno(err, errno, "map config");
 	kernel->config = memory;
 	if (kernel->config->abi != BM_ABI_VERSION)
-		return bm_fail(err, ESTALE, "pins", "stop every Bench, then `gatekeeperd --unload`",
+		return bm_fail(err, ESTALE, "pins", STALE_REMEDY,
 			       "the programs in the kernel are of ABI %u, this is ABI %u",
 			       kernel->config->abi, BM_ABI_VERSION);
 	return 0;
+}
+
+/* A link that is missing is a hook that does not enforce. */
+static int check_link(const struct bpf_program *program, struct bm_error *err)
+{
+	const char *name = bpf_program__name(program);
+	struct bpf_link_info link_info = {};
+	struct bpf_prog_info info = {};
+	uint32_t link_size = sizeof(link_info), size = sizeof(info);
+	autoclose link = -1, fd = -1;
+	int r = open_pin("links", name + strlen("bm_"), &link, err);
+
+	if (r < 0)
+		return r;
+	if (bpf_obj_get_info_by_fd(link, &link_info, &link_size) < 0 ||
+	    (fd = bpf_prog_get_fd_by_id(link_info.prog_id)) < 0 ||
+	    bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ||
+	    info.type != (uint32_t)bpf_program__type(program) ||
+	    strncmp(info.name, name, sizeof(info.name) - 1))
+		return bm_fail(err, ESTALE, "pins", STALE_REMEDY,
+			       BM_PIN_DIR "/links/%s is not what it should be", name);
+	return 0;
+}
+
+static int check_links(struct bm_error *err)
+{
+	struct benchmon *skel = benchmon__open();
+	struct bpf_program *program;
+	int r = 0;
+
+	if (!skel)
+		return bm_fail_errno(err, errno, "BPF object");
+	bpf_object__for_each_program(program, skel->obj)
+	{
+		enum bpf_prog_type type = bpf_program__type(program);
+
+		if (r < 0 || program == skel->progs.bm_refused ||
+		    (type != BPF_PROG_TYPE_LSM && type != BPF_PROG_TYPE_TRACING))
+			continue;
+		r = check_link(program, err);
+	}
+	benchmon__destroy(skel);
+	return r;
 }
 
 static int adopt(struct bm_kernel *kernel, struct bm_error *err)
 {
 	int r = map_config(kernel, err);
 
+	if (r == 0)
+		r = check_links(err);
 	if (r < 0)
 		return r;
 #define X(name)                                                                                    \
@@ -304,6 +350,11 @@ int bm_kernel_unload(struct bm_error *err)
 	if (benches >= 0 && bpf_map_get_next_key(benches, NULL, &key) == 0)
 		return bm_fail(err, EBUSY, "unload", "destroy or detach them first",
 			       "there are Benches in the kernel's tables");
-	r = bm_unpin_tree(AT_FDCWD, BM_PIN_DIR);
+	/* In one step out of the way: what is left half removed is never adopted. */
+	r = bm_unpin_tree(AT_FDCWD, NEW_DIR);
+	if (r == 0 && rename(BM_PIN_DIR, NEW_DIR) < 0 && errno != ENOENT)
+		r = -errno;
+	if (r == 0)
+		r = bm_unpin_tree(AT_FDCWD, NEW_DIR);
 	return r < 0 ? bm_fail_errno(err, -r, "remove " BM_PIN_DIR) : 0;
 }

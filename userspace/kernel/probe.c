@@ -247,7 +247,8 @@ static int run(struct bm_probe_step ret_steps[BM_PROBE_MAX], int last)
 		} else if (i == BM_PROBE_ATTACH) {
 			step = probe__attach(skel);
 			if (step < 0)
-				bm_fail(err, -step, "kernel", "look for what else uses BPF LSM here",
+				bm_fail(err, -step, "kernel",
+					"look for what else uses BPF LSM here",
 					"LSM programs load and can't be attached: %s",
 					strerror(-step));
 		} else if (i == BM_PROBE_DENY) {

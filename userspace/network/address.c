@@ -15,6 +15,12 @@
 
 static const uint8_t v4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
+bool bm_destination_equal(const struct bm_destination *a, const struct bm_destination *b)
+{
+	return !memcmp(a->address, b->address, sizeof(a->address)) && a->port == b->port &&
+	       a->protocol == b->protocol;
+}
+
 bool bm_destination_is_v4(const struct bm_destination *d)
 {
 	return memcmp(d->address, v4_prefix, sizeof(v4_prefix)) == 0;

@@ -19,6 +19,7 @@ struct bm_destination {
 #define BM_DESTINATION_LEN 64
 
 bool bm_destination_is_v4(const struct bm_destination *d);
+bool bm_destination_equal(const struct bm_destination *a, const struct bm_destination *b);
 
 /*
  * Parses ADDR:PORT or [ADDR6]:PORT, with /tcp (the default) or /udp behind it. -EINVAL with what

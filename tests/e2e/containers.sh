@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# Containers that somebody else makes, with crun as it comes: the test's own, never benchmon's.
+: "${e2e:?}" "${tmp:?}" "${disk:?}"
+
+runc=(crun --cgroup-manager=cgroupfs)
+
+# Its rootfs is Debian under a layer of its own; /vol is a directory of the host, on a disk.
+bundle() { # NAME plain|userns JQ-FILTER COMMAND...
+	local dir=$tmp/c/$1 spec=(spec)
+	mkdir -p "$dir"/{rootfs,upper,work} "$disk/vol"
+	echo secret >"$disk/vol/secret"
+	mount -t overlay -o "lowerdir=$BENCHMON_ROOTFS,upperdir=$dir/upper,workdir=$dir/work" e2e \
+		"$dir/rootfs"
+	cp /bin/busybox "$dir/rootfs/busybox"
+	[[ $2 == plain ]] || spec+=(--rootless)
+	(cd "$dir" && rm -f config.json && crun "${spec[@]}" && mv config.json spec.json)
+	jq --arg name "$1" --arg vol "$disk/vol" --arg kind "$2" '
+		def ids: [{containerID: 0, hostID: 300000, size: 65536}];
+		.process.terminal = false | .process.args = $ARGS.positional |
+		.root.readonly = false | .linux.cgroupsPath = "/e2e/" + $name |
+		.mounts += [{destination: "/vol", type: "bind", source: $vol, options: ["bind"]}] |
+		if $kind == "userns" then .linux.uidMappings = ids | .linux.gidMappings = ids
+		else . end | '"$3" "$dir/spec.json" --args "${@:4}" >"$dir/config.json"
+}
+
+created() { # NAME [OPTION...]: leaves its pid in $pid
+	local dir=$tmp/c/$1
+	# Its streams are the operator's: what it says is in $dir/said.
+	"${runc[@]}" "${@:2}" create --bundle "$dir" "$1" </dev/null >"$dir/said" 2>&1 ||
+		fail "crun create: $(<"$dir/said")"
+	pid=$("${runc[@]}" state "$1" | jq .pid)
+}
+
+started() { # NAME
+	"${runc[@]}" start "$1" || fail "crun start $1"
+}
+
+running() { # NAME KIND: holds still
+	bundle "$1" "$2" . /busybox sleep infinity
+	created "$1"
+	started "$1"
+}
+
+in_container() { # NAME COMMAND...: as its operator would
+	capture "${runc[@]}" exec "$@" </dev/null
+}
+
+removed() { # NAME...
+	local name
+	for name; do
+		"${runc[@]}" delete --force "$name" || fail "crun delete $name"
+		umount "$tmp/c/$name/rootfs"
+		rm -r "$tmp/c/$name"
+	done
+	rmdir --ignore-fail-on-non-empty "$tmp/c"
+}

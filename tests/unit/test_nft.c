@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table in the Bench, on the running kernel (root). */
+#include <netinet/ip.h>
+
+#include "network_lab.h"
+
+/* An IPv4 packet made by hand; false when it did not even get out. */
+static bool raw4(int ns, const char *text, uint16_t frag, unsigned int options)
+{
+	struct bm_destination d = dest(text);
+	autoclose fd = open_socket(ns, AF_INET, SOCK_RAW, IPPROTO_RAW);
+	uint8_t packet[60] = {};
+	struct iphdr *ip = (struct iphdr *)packet;
+	struct sockaddr_storage address;
+	socklen_t len = sockaddr_of(&d, &address);
+	uint8_t *udp = packet + 20 + options;
+
+	((struct sockaddr_in *)&address)->sin_port = 0;
+	ip->version = 4;
+	ip->ihl = (unsigned int)(5 + options / 4) & 0xf;
+	ip->ttl = 64;
+	ip->protocol = d.protocol;
+	ip->frag_off = htons(frag);
+	ip->tot_len = htons((uint16_t)(36 + options));
+	ip->id = htons(77);
+	memcpy(&ip->daddr, d.address + 12, 4);
+	memset(packet + 20, 1, options); /* no-operation */
+	udp[2] = (uint8_t)(d.port >> 8);
+	udp[3] = (uint8_t)d.port;
+	udp[5] = 16;
+	return sendto(fd, packet, 36 + options, 0, (struct sockaddr *)&address, len) > 0;
+}
+
+/* The same for IPv6: next header, 8 bytes of it, and the ports behind them. */
+static bool raw6(int ns, const char *text, uint8_t next, uint8_t hops, uint8_t type)
+{
+	struct bm_destination d = dest(text);
+	autoclose fd = open_socket(ns, AF_INET6, SOCK_RAW, IPPROTO_RAW);
+	uint8_t packet[64] = { [0] = 0x60, [5] = 24, [6] = next, [7] = hops };
+	struct sockaddr_storage address;
+	socklen_t len = sockaddr_of(&d, &address);
+	uint8_t *payload = packet + 40;
+
+	((struct sockaddr_in6 *)&address)->sin6_port = 0;
+	inet_pton(AF_INET6, "fd62:656e:6368::f", packet + 8);
+	memcpy(packet + 24, d.address, 16);
+	payload[0] = next == IPPROTO_ICMPV6 ? type : IPPROTO_UDP;
+	if (next == IPPROTO_UDP || next == IPPROTO_ICMPV6) {
+		payload[2] = (uint8_t)(d.port >> 8);
+		payload[3] = (uint8_t)d.port;
+	} else {
+		payload[2] = next == IPPROTO_ROUTING ? type : 0;
+		payload[10] = (uint8_t)(d.port >> 8);
+		payload[11] = (uint8_t)d.port;
+	}
+	return sendto(fd, packet, sizeof(packet), 0, (struct sockaddr *)&address, len) > 0;
+}
+
+/* An echo request (IPv4) that is answered. */
+static bool pings(int ns, const char *text, int ms)
+{
+	static const uint8_t request[8] = { 8, 0, 0xf7, 0xff }; /* type 8, and its checksum */
+	struct bm_destination d = dest(text);
+	struct sockaddr_storage address;
+	socklen_t len = sockaddr_of(&d, &address);
+	autoclose fd = open_socket(ns, AF_INET, SOCK_RAW, IPPROTO_ICMP);
+	uint8_t got[64];
+
+	((struct sockaddr_in *)&address)->sin_port = 0;
+	sendto(fd, request, sizeof(request), 0, (struct sockaddr *)&address, len);
+	while (ready(fd, POLLIN, ms)) {
+		/* By loopback the request itself is seen, too. */
+		if (recv(fd, got, sizeof(got), 0) == 28 && got[20] == 0)
+			return true;
+	}
+	return false;
+}
+
+static void test_nothing_leaves(void **state)
+{
+	struct bm_destination d4 = dest(HOST4 ":80"), d6 = dest("[2001:db8:1::1]:80");
+	autoclose server = serve(host_ns, HOST4 ":80/udp"), sniffer = -1;
+	autoclose listener = serve(host_ns, HOST4 ":80");
+	autofree char *rules = NULL;
+	struct bm_error err = {};
+
+	(void)state;
+	remember();
+	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d4, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d6, &err), &err);
+	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
+	assert_true(blocked(bench_ns, HOST4 ":80"));
+	assert_true(blocked(bench_ns, "[2001:db8:1::1]:80"));
+	assert_false(datagram(bench_ns, HOST4 ":80/udp", server, 10, BLOCK_MS));
+	assert_false(pings(bench_ns, HOST4 ":1", BLOCK_MS));
+	raw4(bench_ns, HOST4 ":80/udp", 0, 0);
+	raw6(bench_ns, "[2001:db8:1::1]:80/udp", IPPROTO_UDP, 64, 0);
+	raw6(bench_ns, "[2001:db8:1::1]:80/udp", IPPROTO_ICMPV6, 255, 128);
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	/* Loopback is the Bench's own. */
+	{
+		autoclose local = serve(bench_ns, "127.0.0.1:5000");
+
+		assert_true(connects(bench_ns, "127.0.0.1:5000"));
+		assert_true(pings(bench_ns, "127.0.0.1:1", PASS_MS));
+	}
+	ok(bm_link_destroy(7, &err), &err);
+	assert_unchanged();
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+	rules = output(bench_ns, "nft list ruleset");
+	assert_string_equal(rules, "");
+}
+
+/* Neighbour discovery passes on the link, and only there. */
+static void test_discovery(void **state)
+{
+	struct bm_destination d = dest("[2001:db8:1::1]:80");
+	autoclose sniffer = -1;
+	struct bm_error err = {};
+
+	(void)state;
+	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
+	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
+	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 135));
+	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 136));
+	assert_false(raw6(bench_ns, "[fd62:656e:6368::e]:1", IPPROTO_ICMPV6, 254, 135));
+	assert_false(raw6(bench_ns, "[fd62:656e:6368::e]:1", IPPROTO_ICMPV6, 255, 134));
+	assert_false(raw6(bench_ns, "[fd62:656e:6368::e]:1", IPPROTO_ICMPV6, 255, 137));
+	assert_true(raw6(bench_ns, "[fd62:656e:6368::e]:1", IPPROTO_ICMPV6, 255, 135));
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+}
+
+static void test_fragments(void **state)
+{
+	static const char *const sealed4 = WORLD4 ":8080/udp";
+	static const char *const sealed6 = "[2001:db8:1::1]:8080/udp";
+	autoclose sniffer = -1;
+	struct bm_error err = {};
+
+	(void)state;
+	ok(bm_nft_setup(bench_ns, &err), &err);
+	grant(bench_ns, 7, sealed4);
+	grant(bench_ns, 7, sealed6);
+	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
+	assert_true(raw4(bench_ns, sealed4, 0, 0));
+	assert_true(raw4(bench_ns, sealed4, 0x4000, 0)); /* don't fragment */
+	assert_true(raw6(bench_ns, sealed6, IPPROTO_UDP, 64, 0));
+	assert_int_equal(sniffed(sniffer, 3), 3);
+	raw4(bench_ns, sealed4, 0x2000, 0); /* the first of several */
+	raw4(bench_ns, sealed4, 0x0001, 0); /* the last */
+	raw4(bench_ns, sealed4, 0x2002, 0);
+	raw4(bench_ns, sealed4, 0, 4); /* IP options */
+	raw4(bench_ns, sealed4, 0, 8);
+	raw4(bench_ns, WORLD4 ":8081/udp", 0, 0);
+	raw4(bench_ns, WORLD4 ":8080", 0, 0);
+	raw6(bench_ns, sealed6, IPPROTO_FRAGMENT, 64, 0);
+	raw6(bench_ns, sealed6, IPPROTO_HOPOPTS, 64, 0);
+	raw6(bench_ns, sealed6, IPPROTO_DSTOPTS, 64, 0);
+	raw6(bench_ns, sealed6, IPPROTO_ROUTING, 64, 0);
+	raw6(bench_ns, sealed6, IPPROTO_ROUTING, 64, 4);
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+}
+
+/* The destination itself cannot open a connection to the Bench from the sealed port. */
+static void test_no_way_in(void **state)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_port = htons(9090) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(22) };
+	autoclose server = -1, client = -1, sniffer = -1;
+	struct bm_error err = {};
+	int on = 1;
+
+	(void)state;
+	ok(bm_nft_setup(bench_ns, &err), &err);
+	grant(bench_ns, 7, HOST4 ":9090");
+	/* A port of its own: connections of earlier tests still send their FIN now and then. */
+	server = serve(bench_ns, "10.209.0.15:22");
+	inet_pton(AF_INET, HOST4, &from.sin_addr);
+	inet_pton(AF_INET, "10.209.0.15", &to.sin_addr);
+	client = open_socket(host_ns, AF_INET, SOCK_STREAM, 0);
+	setsockopt(client, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	assert_int_equal(bind(client, (struct sockaddr *)&from, sizeof(from)), 0);
+	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
+	connect(client, (struct sockaddr *)&to, sizeof(to));
+	assert_false(ready(server, POLLIN, BLOCK_MS));
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct bm_destination));
+}
+
+static void test_list(void **state)
+{
+	struct bm_destination *list = NULL, want[300], d;
+	autofree char *out = NULL, *rules = NULL;
+	struct bm_error err = {};
+	size_t count = 0;
+
+	(void)state;
+	d = dest(WORLD4 ":80");
+	assert_int_equal(bm_nft_list(bench_ns, &list, &count, &err), -ENOENT);
+	err = (struct bm_error){};
+	assert_int_equal(bm_nft_add(bench_ns, &d, &err), -ENOENT);
+	assert_non_null(strstr(err.message, "sealed4"));
+	err = (struct bm_error){};
+	ok(bm_nft_remove(bench_ns, &d, &err), &err);
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+
+	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_list(bench_ns, &list, &count, &err), &err);
+	assert_int_equal(count, 0);
+	free(list);
+	for (size_t i = 0; i < 300; i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), i % 2 ? "192.0.2.1:%zu/%s" : "[2001:db8::1]:%zu/%s",
+			 i + 1, i % 3 ? "tcp" : "udp");
+		memset(&want[i], 0, sizeof(want[i]));
+		want[i] = dest(text);
+		ok(bm_nft_add(bench_ns, &want[i], &err), &err);
+	}
+	ok(bm_nft_list(bench_ns, &list, &count, &err), &err);
+	assert_int_equal(count, 300);
+	qsort(list, count, sizeof(*list), compare);
+	qsort(want, count, sizeof(*want), compare);
+	assert_memory_equal(list, want, sizeof(want));
+	free(list);
+	/* A second setup begins with nothing, whatever was in the table. */
+	must(bench_ns, "nft insert rule inet benchmon out accept");
+	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_list(bench_ns, &list, &count, &err), &err);
+	assert_int_equal(count, 0);
+	free(list);
+	out = output(bench_ns, "nft list chain inet benchmon out");
+	assert_null(strstr(out, "\taccept\n"));
+	/* What nft lists, nft reads back. */
+	rules = output(bench_ns, "nft list ruleset");
+	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT, 0600, rules), 0);
+	must(bench_ns, "nft -c -f /run/rules");
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(bench_ns, &err), &err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_list),      cmocka_unit_test(test_nothing_leaves),
+		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
+		cmocka_unit_test(test_no_way_in),
+	};
+
+	return cmocka_run_group_tests_name("nft", tests, make_world, NULL);
+}
