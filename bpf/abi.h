@@ -52,6 +52,8 @@ enum bm_hook {
 	BM_HOOK_ARRIVAL,
 	BM_HOOK_PTRACE,
 	BM_HOOK_SIGNAL,
+	BM_HOOK_SOCKET,
+	BM_HOOK_SETSOCKOPT,
 	BM_HOOK_MAX,
 };
 
@@ -68,6 +70,8 @@ enum bm_rule {
 	BM_RULE_PACKET,        /* fragment, IP options, routing header, not TCP or UDP */
 	BM_RULE_INHERITED_FD,  /* an arrival brought an open fd above 2 to its exec */
 	BM_RULE_ARRIVAL,       /* a Bench task reached for an arrival */
+	BM_RULE_SOCKET_KIND,   /* a protocol that no sealed set speaks of */
+	BM_RULE_SOCKET_OPTION, /* one that sends a packet elsewhere than its destination */
 	BM_RULE_EXEC_REFUSED,  /* the kernel's own: a noexec mount, or no x bit */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_MAX,
@@ -122,6 +126,10 @@ struct bm_grant {
 	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
 };
 
+/* The pool of the links' own IPv6 addresses is fd62:656e:6368::/48; how it begins. */
+#define BM_POOL6_FIRST 0xfd
+#define BM_POOL6_SECOND 0x62
+
 /* destinations: the sealed set of each Bench. IPv4 as ::ffff:a.b.c.d, network byte order. */
 struct bm_dest_key {
 	__u32 bench;
@@ -170,6 +178,15 @@ struct bm_event_net {
 	__u8 pad[5];
 };
 
+struct bm_event_socket {
+	__u32 family;
+	__u32 type;
+	__u32 protocol;
+	__u32 level; /* setsockopt: with option */
+	__u32 option;
+	__u32 pad;
+};
+
 struct bm_event_arrival {
 	__u32 fd;      /* the fd that refused the exec, when denied */
 	__u32 mode[3]; /* st_mode of fds 0 to 2, 0 when closed: recorded when allowed */
@@ -197,6 +214,7 @@ struct bm_event {
 		struct bm_event_net net;
 		struct bm_event_arrival arrival;
 		struct bm_event_task task;
+		struct bm_event_socket socket;
 	};
 };
 

@@ -9,6 +9,8 @@
 #include "seal.h"
 
 #define LOOPBACK_IFINDEX 1 /* in every network namespace */
+#define ND_SOLICIT 135
+#define ND_ADVERT 136
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
 
 struct ports {
@@ -54,6 +56,26 @@ static __always_inline bool parse6(struct __sk_buff *skb, bool out, struct bm_de
 	return true;
 }
 
+/*
+ * Neighbour discovery: the kernel sends it from a socket that may lie in the Bench's cgroup. It
+ * goes no further than the link, and no socket that a Bench may have can send it.
+ */
+static __always_inline bool is_discovery(struct __sk_buff *skb)
+{
+	struct ipv6hdr ip;
+	__u8 type, first, second;
+
+	if (bpf_skb_load_bytes(skb, 0, &ip, sizeof(ip)) ||
+	    bpf_skb_load_bytes(skb, sizeof(ip), &type, sizeof(type)))
+		return false;
+	first = ip.daddr.in6_u.u6_addr8[0];
+	second = ip.daddr.in6_u.u6_addr8[1];
+	return ip.version == 6 && ip.nexthdr == IPPROTO_ICMPV6 && ip.hop_limit == 255 &&
+	       (type == ND_SOLICIT || type == ND_ADVERT) &&
+	       ((first == 0xff && second == 0x02) || (first == 0xfe && second == 0x80) ||
+		(first == BM_POOL6_FIRST && second == BM_POOL6_SECOND));
+}
+
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_dest_key key = { .bench = sealed_bench() };
@@ -62,6 +84,8 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 	bool plain;
 
 	if (key.bench && skb->ifindex == LOOPBACK_IFINDEX)
+		return 1;
+	if (key.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
 		return 1;
 	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &key)
 						   : parse6(skb, out, &key);

@@ -12,6 +12,8 @@ bundle() { # NAME plain|userns JQ-FILTER COMMAND...
 	mount -t overlay -o "lowerdir=$BENCHMON_ROOTFS,upperdir=$dir/upper,workdir=$dir/work" e2e \
 		"$dir/rootfs"
 	cp /bin/busybox "$dir/rootfs/busybox"
+	# In a user namespace crun may not make them.
+	mkdir -p "$dir/rootfs/vol" "$dir/rootfs/in"
 	[[ $2 == plain ]] || spec+=(--rootless)
 	(cd "$dir" && rm -f config.json && crun "${spec[@]}" && mv config.json spec.json)
 	jq --arg name "$1" --arg vol "$disk/vol" --arg kind "$2" '

@@ -9,11 +9,15 @@ machine_up() {
 	local image
 	[[ $(id -u) -eq 0 ]] || return 1
 	image=$("$repo/tools/rootfs") || return 1
+	exec {never}<> <(:) || return 1
+	# Where systemd runs it is so. A daemon that is there is of another test, and may be another.
+	mount --make-rshared / || return 1
+	if daemon_pid; then
+		kill "$daemon" && soon gone "$daemon" || return 1
+	fi
 	tmp=$(mktemp -d /tmp/e2e.XXXXXX) || return 1
 	chmod 755 "$tmp"
 	trap machine_down EXIT
-	mkfifo "$tmp/never" || return 1
-	exec {never}<>"$tmp/never"
 	mkdir "$tmp/rootfs" "$tmp/disk" || return 1
 	mount -o loop,ro "$image" "$tmp/rootfs" || return 1
 	export BENCHMON_ROOTFS=$tmp/rootfs
@@ -151,6 +155,7 @@ nothing_left() {
 		if ((SECONDS >= end)); then
 			echo 'left behind (+), or missing (-):'
 			diff -U 0 "$tmp/before" "$tmp/after" | grep '^[+-][^+-]'
+			ls -l "/proc/$daemon/fd"
 			return 1
 		fi
 		tick

@@ -209,11 +209,18 @@ static void leave(int signal)
 	_exit(3);
 }
 
+static void move(pid_t pid, const struct bm_cgroup_ref *ref)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", pid);
+	assert_int_equal(bm_write_file(ref->fd, "cgroup.procs", 0, 0, text), 0);
+}
+
 /* A child that waits in the cgroup, and leaves at SIGTERM. */
 static pid_t child_in(const struct bm_cgroup_ref *ref)
 {
 	void (*before)(int) = signal(SIGTERM, leave);
-	char text[16];
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -222,8 +229,7 @@ static pid_t child_in(const struct bm_cgroup_ref *ref)
 	}
 	signal(SIGTERM, before);
 	assert_true(pid > 0);
-	snprintf(text, sizeof(text), "%d", pid);
-	assert_int_equal(bm_write_file(ref->fd, "cgroup.procs", 0, 0, text), 0);
+	move(pid, ref);
 	return pid;
 }
 
@@ -285,6 +291,7 @@ static void with_processes(void **state)
 	assert_int_equal(bm_cgroup_each(&outer, see, &first), 42);
 	assert_int_equal(first.count, 1);
 
+	move(pids[0], &below);
 	assert_false(frozen(&outer));
 	assert_int_equal(bm_cgroup_freeze(&outer, true, NULL), 0);
 	assert_true(frozen(&outer) && frozen(&below));

@@ -269,12 +269,9 @@ static void malformed(void **state)
 		{ "ready", "{'bench':'../b1','bench_id':1}" },
 		{ "grant", "{'bench':'b2','bench_id':2,'grant':1}" },
 		{ "revoke", "{'bench':'b2','bench_id':2,'grant':1}" },
-		{ "destroy", "{'bench':'b2','bench_id':2}" },
-		{ "detach", "{'bench':'b2','bench_id':2}" },
 		{ "something-new", "{'bench':'b2','bench_id':2}" },
 		/* It is there. */
 		{ "create", CREATE_B1 },
-		{ "create", "{'bench':'b1','bench_id':2,'origin':'created','slot':1}" },
 		{ "attach", "{'bench':'b1','bench_id':2,'origin':'attached'}" },
 		/* How did it come to be? */
 		{ "create", "{'bench':'b2','bench_id':2,'slot':1}" },
@@ -424,9 +421,26 @@ static void revoked_is_not_kept(void **state)
 	assert_false(keep.grant(keep.ctx, &key, &value));
 }
 
+/* The end of the first could not be written; the name was free all the same. */
+static void namesake_of_one_without_end(void **state)
+{
+	struct bm_error err = {};
+
+	(void)state;
+	fresh();
+	say("create", CREATE_B1);
+	say("create", "{'bench':'b1','bench_id':2,'origin':'created','slot':1}");
+	say("destroy", "{'bench':'b1','bench_id':1}");
+	say("destroy", "{'bench':'b7','bench_id':7}");
+	assert_int_equal(replay_ledger(&d, &err), 0);
+	assert_null(model_find_id(&d.model, 1));
+	assert_int_equal(model_find(&d.model, "b1")->id, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(namesake_of_one_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(life_of_a_bench, setup, teardown),
 		cmocka_unit_test_setup_teardown(attached, setup, teardown),

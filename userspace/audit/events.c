@@ -21,16 +21,18 @@ enum kind {
 	KIND_NET,
 	KIND_ARRIVAL,
 	KIND_TASK,
+	KIND_SOCKET,
 };
 
 static const enum kind kinds[] = {
-	[BM_HOOK_FILE_OPEN] = KIND_FILE,  [BM_HOOK_EXEC] = KIND_FILE,
-	[BM_HOOK_MMAP] = KIND_FILE,       [BM_HOOK_MPROTECT] = KIND_FILE,
-	[BM_HOOK_CONNECT4] = KIND_NET,    [BM_HOOK_CONNECT6] = KIND_NET,
-	[BM_HOOK_SENDMSG4] = KIND_NET,    [BM_HOOK_SENDMSG6] = KIND_NET,
-	[BM_HOOK_EGRESS] = KIND_NET,      [BM_HOOK_INGRESS] = KIND_NET,
-	[BM_HOOK_ARRIVAL] = KIND_ARRIVAL, [BM_HOOK_PTRACE] = KIND_TASK,
-	[BM_HOOK_SIGNAL] = KIND_TASK,
+	[BM_HOOK_FILE_OPEN] = KIND_FILE,    [BM_HOOK_EXEC] = KIND_FILE,
+	[BM_HOOK_MMAP] = KIND_FILE,         [BM_HOOK_MPROTECT] = KIND_FILE,
+	[BM_HOOK_CONNECT4] = KIND_NET,      [BM_HOOK_CONNECT6] = KIND_NET,
+	[BM_HOOK_SENDMSG4] = KIND_NET,      [BM_HOOK_SENDMSG6] = KIND_NET,
+	[BM_HOOK_EGRESS] = KIND_NET,        [BM_HOOK_INGRESS] = KIND_NET,
+	[BM_HOOK_ARRIVAL] = KIND_ARRIVAL,   [BM_HOOK_PTRACE] = KIND_TASK,
+	[BM_HOOK_SIGNAL] = KIND_TASK,       [BM_HOOK_SOCKET] = KIND_SOCKET,
+	[BM_HOOK_SETSOCKOPT] = KIND_SOCKET,
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == BM_HOOK_MAX, "a kind for each hook");
 
@@ -65,6 +67,8 @@ static bool event_valid(const struct bm_event *event, size_t size)
 		return rest >= sizeof(event->net);
 	case KIND_ARRIVAL:
 		return rest >= sizeof(event->arrival);
+	case KIND_SOCKET:
+		return rest >= sizeof(event->socket);
 	default:
 		return rest >= sizeof(event->task);
 	}
@@ -168,6 +172,24 @@ static int add_target(struct json_object *json, const struct bm_event_task *task
 	return 0;
 }
 
+static int add_socket(struct json_object *json, const struct bm_event *event)
+{
+	struct json_object *socket = json_object_new_object();
+
+	if (!socket)
+		return -ENOMEM;
+	bm_json_add(json, "socket", socket);
+	if (event->hook == BM_HOOK_SETSOCKOPT) {
+		bm_json_add_int(socket, "level", event->socket.level);
+		bm_json_add_int(socket, "option", event->socket.option);
+		return 0;
+	}
+	bm_json_add_int(socket, "family", event->socket.family);
+	bm_json_add_int(socket, "type", event->socket.type);
+	bm_json_add_int(socket, "protocol", event->socket.protocol);
+	return 0;
+}
+
 static int add_kind(struct json_object *json, const struct bm_event *event, const char *bench)
 {
 	char text[BM_NET_LEN];
@@ -180,6 +202,8 @@ static int add_kind(struct json_object *json, const struct bm_event *event, cons
 		return 0;
 	case KIND_ARRIVAL:
 		return add_arrival(json, event);
+	case KIND_SOCKET:
+		return add_socket(json, event);
 	default:
 		return add_target(json, &event->task);
 	}

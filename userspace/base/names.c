@@ -6,13 +6,21 @@
 #include <string.h>
 
 static const char *const hooks[] = {
-	[BM_HOOK_FILE_OPEN] = "file_open", [BM_HOOK_EXEC] = "exec",
-	[BM_HOOK_MMAP] = "mmap",           [BM_HOOK_MPROTECT] = "mprotect",
-	[BM_HOOK_CONNECT4] = "connect4",   [BM_HOOK_CONNECT6] = "connect6",
-	[BM_HOOK_SENDMSG4] = "sendmsg4",   [BM_HOOK_SENDMSG6] = "sendmsg6",
-	[BM_HOOK_EGRESS] = "egress",       [BM_HOOK_INGRESS] = "ingress",
-	[BM_HOOK_ARRIVAL] = "arrival",     [BM_HOOK_PTRACE] = "ptrace",
+	[BM_HOOK_FILE_OPEN] = "file_open",
+	[BM_HOOK_EXEC] = "exec",
+	[BM_HOOK_MMAP] = "mmap",
+	[BM_HOOK_MPROTECT] = "mprotect",
+	[BM_HOOK_CONNECT4] = "connect4",
+	[BM_HOOK_CONNECT6] = "connect6",
+	[BM_HOOK_SENDMSG4] = "sendmsg4",
+	[BM_HOOK_SENDMSG6] = "sendmsg6",
+	[BM_HOOK_EGRESS] = "egress",
+	[BM_HOOK_INGRESS] = "ingress",
+	[BM_HOOK_ARRIVAL] = "arrival",
+	[BM_HOOK_PTRACE] = "ptrace",
 	[BM_HOOK_SIGNAL] = "signal",
+	[BM_HOOK_SOCKET] = "socket",
+	[BM_HOOK_SETSOCKOPT] = "setsockopt",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -28,6 +36,8 @@ static const char *const rules[] = {
 	[BM_RULE_PACKET] = "packet",
 	[BM_RULE_INHERITED_FD] = "inherited-fd",
 	[BM_RULE_ARRIVAL] = "arrival",
+	[BM_RULE_SOCKET_KIND] = "socket-kind",
+	[BM_RULE_SOCKET_OPTION] = "socket-option",
 	[BM_RULE_EXEC_REFUSED] = "exec-refused",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
 };

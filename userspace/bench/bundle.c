@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 
 #include "base/io.h"
 #include "base/json.h"
@@ -123,17 +124,35 @@ static struct json_object *resources(const struct bm_bundle *bundle)
 	return json;
 }
 
+static struct json_object *denied(struct json_object *names, int code)
+{
+	struct json_object *rule = json_object_new_object();
+
+	bm_json_add(rule, "names", names);
+	bm_json_add_string(rule, "action", "SCMP_ACT_ERRNO");
+	bm_json_add_int(rule, "errnoRet", code);
+	return rule;
+}
+
+/* The same filter as bm_syscalls_deny(). */
 static struct json_object *seccomp(void)
 {
 	struct json_object *json = json_object_new_object(), *list = json_object_new_array(),
-			   *rule = json_object_new_object();
+			   *args = json_object_new_array(), *arg = json_object_new_object(),
+			   *clone = denied(STRINGS("clone"), EPERM);
 
 	bm_json_add_string(json, "defaultAction", "SCMP_ACT_ALLOW");
 	bm_json_add(json, "architectures",
 		    STRINGS("SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"));
-	bm_json_add(rule, "names", strings(bm_denied_syscalls));
-	bm_json_add_string(rule, "action", "SCMP_ACT_ERRNO");
-	json_object_array_add(list, rule);
+	json_object_array_add(list, denied(strings(bm_denied_syscalls), EPERM));
+	json_object_array_add(list, denied(STRINGS("clone3"), ENOSYS));
+	bm_json_add_int(arg, "index", 0);
+	bm_json_add_int(arg, "value", CLONE_NEWUSER);
+	bm_json_add_int(arg, "valueTwo", CLONE_NEWUSER);
+	bm_json_add_string(arg, "op", "SCMP_CMP_MASKED_EQ");
+	json_object_array_add(args, arg);
+	bm_json_add(clone, "args", args);
+	json_object_array_add(list, clone);
 	bm_json_add(json, "syscalls", list);
 	return json;
 }

@@ -77,6 +77,20 @@ static int id_of(int fd, uint64_t *ret)
 	return 0;
 }
 
+/* Absolute, not the root, and no component that leads elsewhere than down. */
+static bool plain_path(const char *path)
+{
+	if (path[0] != '/' || !path[1])
+		return false;
+	for (const char *p = path; p; p = strchr(p + 1, '/')) {
+		size_t len = strcspn(p + 1, "/");
+
+		if (len && len <= 2 && !strncmp(p + 1, "..", len))
+			return false;
+	}
+	return true;
+}
+
 int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error *err)
 {
 	const char *root = bm_cgroup_root();
@@ -92,7 +106,7 @@ int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error 
 			       "this host has cgroup v1 only");
 	if (!strncmp(path, root, strlen(root)))
 		path += strlen(root);
-	if (strstr(path, "/../") || strlen(path) >= sizeof(ref.path) || path[0] != '/' || !path[1])
+	if (!plain_path(path) || strlen(path) >= sizeof(ref.path))
 		return bm_fail(err, EINVAL, "cgroup-v2", "give it as in /proc/PID/cgroup",
 			       "\"%.100s\" is no path of a cgroup below the root", path);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -56,13 +56,27 @@ static int check_id(const char *id, struct bm_error *err)
 	return 0;
 }
 
+/* As config.json has it: relative to the bundle, usually. */
+static int rootfs_of(struct json_object *state, char **ret, struct bm_error *err)
+{
+	const char *rootfs = bm_json_string(state, "rootfs");
+	const char *bundle = bm_json_string(state, "bundle");
+
+	if (!rootfs || (rootfs[0] != '/' && !bundle))
+		return bm_fail(err, EPROTO, NULL, NULL, "crun state: no rootfs");
+	if (asprintf(ret, "%s%s%s", rootfs[0] == '/' ? "" : bundle, rootfs[0] == '/' ? "" : "/",
+		     rootfs) < 0)
+		return bm_fail_errno(err, ENOMEM, "crun state");
+	return 0;
+}
+
 int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *ret_created,
 		      char **ret_rootfs, struct bm_error *err)
 {
 	autofree char *out = NULL;
 	autojson *state = NULL;
 	char path[PATH_LEN];
-	const char *status, *rootfs;
+	const char *status;
 	int64_t pid;
 	int r = check_id(id, err);
 
@@ -84,11 +98,11 @@ int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *re
 	if (pid <= 0 || !strcmp(status, "stopped"))
 		return bm_fail(err, ESRCH, "container-id", "create it anew",
 			       "container %s is stopped", id);
-	rootfs = bm_json_string(state, "rootfs");
-	if (ret_rootfs && !rootfs)
-		return bm_fail(err, EPROTO, NULL, NULL, "crun state: no rootfs");
-	if (ret_rootfs && !(*ret_rootfs = strdup(rootfs)))
-		return bm_fail_errno(err, ENOMEM, "crun state");
+	if (ret_rootfs) {
+		r = rootfs_of(state, ret_rootfs, err);
+		if (r < 0)
+			return r;
+	}
 	*ret_pid = (pid_t)pid;
 	*ret_created = !strcmp(status, "created");
 	return 0;

@@ -115,10 +115,14 @@ const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 }
 
 /* The layers of the rootfs: what the kernel itself opens below an overlay, in the task's name. */
-static int add_layer(struct bm_own_list *own, const char *path, uint32_t rights,
+static int add_layer(struct bm_own_list *own, const char *view, const char *path, uint32_t rights,
 		     struct bm_error *err)
 {
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char full[PATH_MAX];
+	int fd;
+
+	snprintf(full, sizeof(full), "%s%s", view, path);
+	fd = open(full, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return bm_fail(err, errno, "own-objects",
@@ -131,7 +135,7 @@ static int add_layer(struct bm_own_list *own, const char *path, uint32_t rights,
  * From the host's own mount of that overlay: what the container's mountinfo says is the word of
  * whoever mounted it there, and may name any directory of the host.
  */
-static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *ours,
+static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *ours, const char *view,
 		      struct bm_own_list *own, struct bm_error *err)
 {
 	char buf[8192], *rest = buf, *path;
@@ -148,9 +152,9 @@ static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *our
 		return bm_fail(err, ENAMETOOLONG, "own-objects", NULL,
 			       "the rootfs has too many layers");
 	while (r == 0 && (path = strsep(&rest, ":")))
-		r = add_layer(own, path, BM_R | BM_X, err);
+		r = add_layer(own, view, path, BM_R | BM_X, err);
 	if (r == 0 && bm_mount_option(m->options, "upperdir", buf, sizeof(buf)))
-		r = add_layer(own, buf, BM_R | BM_W | BM_X, err);
+		r = add_layer(own, view, buf, BM_R | BM_W | BM_X, err);
 	return r;
 }
 
@@ -196,7 +200,8 @@ static int read_mounts(const struct bm_target *target, struct bm_mounts *ret, st
 	return r < 0 ? bm_fail_errno(err, -r, "the container's mounts") : 0;
 }
 
-int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, struct bm_error *err)
+int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
+		   struct bm_error *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -209,7 +214,7 @@ int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, stru
 	if (r == 0)
 		r = bm_mounts_read(1, &host, err);
 	if (r == 0)
-		r = bm_mounts_read(getpid(), &ours, err);
+		r = bm_mounts_read(*view ? 1 : getpid(), &ours, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < mounts.count; i++) {
@@ -233,7 +238,7 @@ int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, stru
 		if (r == 0)
 			r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));
 		if (r == 0 && !strcmp(what, "rootfs") && !strcmp(m->fstype, "overlay"))
-			r = add_layers(m, &ours, &own, err);
+			r = add_layers(m, &ours, view, &own, err);
 		if (r < 0)
 			return bm_fail_errno(err, -r, "own objects");
 	}

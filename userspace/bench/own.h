@@ -34,7 +34,13 @@ int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint
 const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 			    const struct bm_mounts *host, uint32_t *ret_rights);
 
-/* Classifies all mounts of target. The tasks in it must be frozen, or not run yet. */
-int bm_own_collect(const struct bm_target *target, struct bm_own_list *ret, struct bm_error *err);
+/*
+ * Classifies all mounts of target. The tasks in it must be frozen, or not run yet. view is where
+ * its runtime's mounts are seen: BM_HOST_VIEW, or "" for what this process has mounted itself.
+ */
+int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
+		   struct bm_error *err);
+/* The host's own mount namespace, also what was mounted there after this process left it. */
+#define BM_HOST_VIEW "/proc/1/root"
 
 #endif

@@ -62,6 +62,9 @@ static int refuse_covered(int self, int source, struct bm_error *err)
 	len = readlinkat(self, link, path, sizeof(path) - 1);
 	if (len < 0)
 		return bm_fail_errno(err, errno, "the object's path");
+	/* "/" covers everything: compared as "". */
+	if (len == 1)
+		len = 0;
 	path[len] = '\0';
 	r = read_mounts(self, &mounts, err);
 	if (r < 0)
@@ -69,7 +72,7 @@ static int refuse_covered(int self, int source, struct bm_error *err)
 	for (size_t i = 0; i < mounts.count; i++) {
 		const char *target = mounts.list[i].target;
 
-		if (!strncmp(target, path, (size_t)len) && target[len] == '/')
+		if (!strncmp(target, path, (size_t)len) && target[len] == '/' && target[len + 1])
 			return bm_fail(err, EBUSY, "no-submounts",
 				       "grant the directories that are meant one by one",
 				       "%.200s is mounted below it; what that covers would show",

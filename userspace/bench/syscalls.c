@@ -2,6 +2,7 @@
 #include "bench/syscalls.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <seccomp.h>
 
 const char *const bm_denied_syscalls[] = {
@@ -78,6 +79,13 @@ int bm_syscalls_deny(struct bm_error *err)
 		else
 			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
 	}
+	/* Every process may clone; a user namespace would hand it all capabilities. */
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+				     SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+	/* Its flags lie in memory, where no filter sees them: libc goes back to clone. */
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (r == 0)
 		r = seccomp_load(filter);
 	seccomp_release(filter);

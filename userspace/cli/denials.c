@@ -24,9 +24,12 @@ static bool alike(struct json_object *a, struct json_object *b)
 {
 	struct json_object *x = bm_json_get(a, "object", json_type_object);
 	struct json_object *y = bm_json_get(b, "object", json_type_object);
+	char one[CLI_SHOWN], other[CLI_SHOWN];
 
-	return same(a, b, "hook") && same(a, b, "rule") && same(a, b, "destination") && !x == !y &&
-	       (!x || (same(x, y, "path") && same(x, y, "wanted")));
+	return same(a, b, "hook") && same(a, b, "rule") && !x == !y &&
+	       (!x || same(x, y, "wanted")) &&
+	       !strcmp(cli_event_object(a, one, sizeof(one)),
+		       cli_event_object(b, other, sizeof(other)));
 }
 
 void cli_denials_add(struct cli_denials *denials, struct json_object *event)

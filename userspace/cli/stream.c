@@ -47,8 +47,20 @@ const char *cli_event_object(struct json_object *event, char *buf, size_t size)
 {
 	struct json_object *object = bm_json_get(event, "object", json_type_object);
 
+	struct json_object *socket = bm_json_get(event, "socket", json_type_object);
+	size_t used = 0;
+
 	if (object)
 		return cli_show_key(object, "path", buf, size);
+	if (socket) {
+		json_object_object_foreach(socket, key, value) {
+			if (used < size)
+				used += (size_t)snprintf(buf + used, size - used, "%s%s %d",
+							 used ? " " : "", key,
+							 json_object_get_int(value));
+		}
+		return buf;
+	}
 	return cli_show_key(event, "destination", buf, size);
 }
 

@@ -38,6 +38,11 @@ static int limits_of(struct json_object *request, struct bm_box *box, struct bm_
 	r = bm_json_only(limits, known, "limits", err);
 	if (r < 0)
 		return r;
+	json_object_object_foreach(limits, key, value) {
+		if (!json_object_is_type(value, json_type_int))
+			return bm_fail(err, EINVAL, "limits", "give a number of bytes or processes",
+				       "limit \"%s\" is no number", key);
+	}
 	bm_json_int(limits, "memory", &memory);
 	bm_json_int(limits, "pids", &pids);
 	if (memory < 0 || (memory && memory < 1 << 20) || pids < 0)
@@ -99,6 +104,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	const char *given = bm_json_string(message->json, "bench");
 	struct bm_box box = { .rootfs = message->fds[0], .peer = c->pid };
 	char name[BM_BENCH_NAME_LEN];
+	struct bm_source source;
 	struct bench *bench;
 	int r;
 
@@ -110,6 +116,11 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	else
 		model_free_name(&d->model, name);
 	r = check_name(d, given ?: name, err);
+	if (r == 0)
+		r = bm_source_look(message->fds[0], false, c->uid, &source, err);
+	if (r == 0 && !source.directory)
+		r = bm_fail(err, ENOTDIR, "object-kind", "give the root directory of one",
+			    "the root file system is no directory");
 	if (r == 0)
 		r = limits_of(message->json, &box, err);
 	if (r == 0 && model_free_slot(&d->model, &box.slot) < 0)

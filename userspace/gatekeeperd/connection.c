@@ -146,14 +146,62 @@ static int check_peer(const struct connection *c, const char *op, struct bm_erro
 	return 0;
 }
 
+/* A key means the same in every request. One of another type is no "false" and no "none". */
+static const struct {
+	const char *key;
+	enum json_type type;
+} types[] = {
+	{ "v", json_type_int },
+	{ "op", json_type_string },
+	{ "bench", json_type_string },
+	{ "limits", json_type_object },
+	{ "container", json_type_object },
+	{ "kind", json_type_string },
+	{ "source", json_type_string },
+	{ "dest", json_type_string },
+	{ "rights", json_type_string },
+	{ "idmap", json_type_boolean },
+	{ "destination", json_type_string },
+	{ "private", json_type_boolean },
+	{ "token", json_type_string },
+	{ "how", json_type_string },
+	{ "grant", json_type_string },
+	{ "all", json_type_boolean },
+	{ "offset", json_type_int },
+	{ "since", json_type_int },
+	{ "follow", json_type_boolean },
+	{ "argv", json_type_array },
+	{ "env", json_type_object },
+	{ "cwd", json_type_string },
+	{ "tty", json_type_boolean },
+};
+
+static int check_type(const char *op, const char *key, struct json_object *value,
+		      struct bm_error *err)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(types[i].key, key) && json_object_is_type(value, types[i].type))
+			return 0;
+	return bm_fail(err, EINVAL, "protocol", NULL, "%s: \"%s\" is of the wrong type", op, key);
+}
+
 static int check_keys(size_t i, struct json_object *request, struct bm_error *err)
 {
 	const char *known[sizeof(requests[0].keys) / sizeof(requests[0].keys[0]) + 3] = { "v",
 											  "op" };
+	int r;
 
 	for (size_t k = 0; requests[i].keys[k]; k++)
 		known[2 + k] = requests[i].keys[k];
-	return bm_json_only(request, known, requests[i].op, err);
+	r = bm_json_only(request, known, requests[i].op, err);
+	if (r < 0)
+		return r;
+	json_object_object_foreach(request, key, value) {
+		r = check_type(requests[i].op, key, value, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,

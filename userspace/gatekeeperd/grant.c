@@ -110,6 +110,17 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	return r;
 }
 
+static int check_destination(const struct bench *bench, const struct bm_destination *destination,
+			     struct bm_error *err)
+{
+	for (const struct grant *g = bench->grants; g; g = g->next)
+		if (g->kind == GRANT_NET && bm_destination_equal(&g->destination, destination))
+			return bm_fail(err, EEXIST, "one-grant", NULL,
+				       "%s/%u grants this destination already", bench->name,
+				       g->number);
+	return 0;
+}
+
 static int prepare_net(const struct bench *bench, struct bm_message *message, struct pending *p,
 		       struct bm_error *err)
 {
@@ -122,12 +133,7 @@ static int prepare_net(const struct bench *bench, struct bm_message *message, st
 	if (r == 0)
 		r = bm_destination_check(&p->destination, bm_json_bool(message->json, "private"),
 					 err);
-	for (const struct grant *g = bench->grants; r == 0 && g; g = g->next)
-		if (g->kind == GRANT_NET && bm_destination_equal(&g->destination, &p->destination))
-			return bm_fail(err, EEXIST, "one-grant", NULL,
-				       "%s/%u grants this destination already", bench->name,
-				       g->number);
-	return r;
+	return r < 0 ? r : check_destination(bench, &p->destination, err);
 }
 
 /*
@@ -316,8 +322,11 @@ static int add_destination(struct daemon *d, struct bench *bench, const struct g
 
 static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
-	int r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	/* Again: another connection may have been quicker since it was shown. */
+	int r = check_destination(bench, &g->destination, err);
 
+	if (r == 0)
+		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
 	return r < 0 ? r : add_destination(d, bench, g, bench->target.ns[BM_NS_NET], err);
 }
 

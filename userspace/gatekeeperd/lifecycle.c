@@ -147,9 +147,10 @@ static int admit_own(struct daemon *d, const struct bench *bench, const struct b
 
 static int collect_own(const struct bench *bench, struct bm_own_list *ret, struct bm_error *err)
 {
-	int fd, r = bm_own_collect(&bench->target, ret, err);
+	bool ours = bench->origin == ORIGIN_CREATED;
+	int fd, r = bm_own_collect(&bench->target, ours ? "" : BM_HOST_VIEW, ret, err);
 
-	if (r < 0 || bench->origin != ORIGIN_CREATED)
+	if (r < 0 || !ours)
 		return r;
 	r = bm_box_scratch(bench->name, &fd);
 	if (r == 0)
@@ -161,10 +162,12 @@ static int collect_own(const struct bench *bench, struct bm_own_list *ret, struc
 static int check_rootfs(const struct bench *bench, const char *rootfs, struct bm_error *err)
 {
 	struct stat wanted, found;
+	char path[PATH_MAX];
 
 	if (!rootfs)
 		return 0;
-	if (stat(rootfs, &wanted) < 0 || fstat(bench->target.root, &found) < 0)
+	snprintf(path, sizeof(path), BM_HOST_VIEW "%s", rootfs);
+	if (stat(path, &wanted) < 0 || fstat(bench->target.root, &found) < 0)
 		return bm_fail_errno(err, errno, "%s", rootfs);
 	return wanted.st_dev == found.st_dev && wanted.st_ino == found.st_ino
 		       ? 0

@@ -39,6 +39,9 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	struct bench *bench;
 	int64_t slot = 0;
 
+	/* Ids only grow. */
+	if (id <= d->model.last_bench)
+		return -EBADMSG;
 	/* A Bench whose end could not be written: the name was free when this one took it. */
 	bench = model_find(&d->model, name);
 	if (bench)

@@ -18,7 +18,9 @@
 	X(sendmsg4, BPF_CGROUP_UDP4_SENDMSG)                                                       \
 	X(sendmsg6, BPF_CGROUP_UDP6_SENDMSG)                                                       \
 	X(egress, BPF_CGROUP_INET_EGRESS)                                                          \
-	X(ingress, BPF_CGROUP_INET_INGRESS)
+	X(ingress, BPF_CGROUP_INET_INGRESS)                                                        \
+	X(socket, BPF_CGROUP_INET_SOCK_CREATE)                                                     \
+	X(setsockopt, BPF_CGROUP_SETSOCKOPT)
 
 enum {
 #define X(name, type) BM_CGROUP_##name,

@@ -3,7 +3,14 @@
 
 #include <string.h>
 
+#include "bpf/abi.h"
+
 #define SLOTS4 32768
+
+/* bpf/egress.bpf.c lets neighbour discovery go to the pool, and knows it by these. */
+#define FIRST(a, b, ...) ((a) == BM_POOL6_FIRST && (b) == BM_POOL6_SECOND)
+#define IS_POOL(...) FIRST(__VA_ARGS__)
+_Static_assert(IS_POOL(BM_POOL6_PREFIX), "the prefix that the programs know");
 
 struct bm_pair bm_pool_pair(int family, uint32_t bench)
 {
