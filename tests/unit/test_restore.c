@@ -272,7 +272,6 @@ static void malformed(void **state)
 		{ "something-new", "{'bench':'b2','bench_id':2}" },
 		/* It is there. */
 		{ "create", CREATE_B1 },
-		{ "attach", "{'bench':'b1','bench_id':2,'origin':'attached'}" },
 		/* How did it come to be? */
 		{ "create", "{'bench':'b2','bench_id':2,'slot':1}" },
 		{ "create", "{'bench':'b2','bench_id':2,'origin':'found','slot':1}" },
