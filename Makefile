@@ -177,7 +177,7 @@ tests-built: all build/attack/payload $(UNIT)
 .PHONY: tests-built
 
 # These two make namespaces, interfaces and nft tables: they run in the guests.
-unit: $(filter-out %/test_nft %/test_link %/test_network,$(UNIT))
+unit: $(filter-out %/test_nft %/test_link,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 fuzz: $(FUZZ)

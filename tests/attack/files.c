@@ -59,7 +59,8 @@ int probe_openat(char **args)
 
 int probe_openat2(char **args)
 {
-	struct open_how how = { .flags = (uint64_t)flags_of(args[1]), .resolve = RESOLVE_NO_SYMLINKS };
+	struct open_how how = { .flags = (uint64_t)flags_of(args[1]),
+				.resolve = RESOLVE_NO_SYMLINKS };
 
 	return opened((int)syscall(SYS_openat2, AT_FDCWD, args[0], &how, sizeof(how)));
 }
@@ -175,9 +176,9 @@ int probe_uring(char **args)
 		   IORING_OFF_SQES);
 	if (sq == MAP_FAILED || cq == MAP_FAILED || sqe == MAP_FAILED)
 		return setup("mmap");
-	*sqe = (struct io_uring_sqe){
-		.opcode = IORING_OP_OPENAT, .fd = AT_FDCWD, .addr = (uintptr_t)args[0]
-	};
+	*sqe = (struct io_uring_sqe){ .opcode = IORING_OP_OPENAT,
+				      .fd = AT_FDCWD,
+				      .addr = (uintptr_t)args[0] };
 	if (args[1]) /* in a kernel thread of the ring */
 		sqe->flags = IOSQE_ASYNC;
 	((uint32_t *)(sq + p.sq_off.array))[0] = 0;

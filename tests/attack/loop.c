@@ -77,11 +77,12 @@ int tool_hold(char **args)
 	return run_probe(args);
 }
 
-int tool_sleep(char **args)
+int tool_stay(char **args)
 {
+	(void)args;
 	signal(SIGUSR1, SIG_IGN);
-	puts("sleeping");
+	puts("staying");
 	fflush(stdout);
-	sleep((unsigned)atoi(args[0]));
-	return 0;
+	for (;;)
+		pause();
 }

@@ -32,8 +32,9 @@ int probe_map(char **args)
 
 	if (fd < 0)
 		return setup(args[0]);
-	return mmap(NULL, LENGTH, PROT_READ | PROT_EXEC, sharing(args[1]), fd, 0) == MAP_FAILED ? errno
-												 : 0;
+	return mmap(NULL, LENGTH, PROT_READ | PROT_EXEC, sharing(args[1]), fd, 0) == MAP_FAILED
+		       ? errno
+		       : 0;
 }
 
 /* The old mmap, whose arguments lie in memory: it needs no sixth register. */
@@ -78,7 +79,8 @@ static bool executable(void *map)
 	bool found = false;
 
 	while (maps && !found && fgets(line, sizeof(line), maps))
-		found = sscanf(line, "%lx-%*x %4s", &start, bits) == 2 && start == (unsigned long)map;
+		found = sscanf(line, "%lx-%*x %4s", &start, bits) == 2 &&
+			start == (unsigned long)map;
 	return found && bits[2] == 'x';
 }
 
@@ -107,5 +109,6 @@ int probe_remap(char **args)
 		map = mapped(args[0], O_RDWR, PROT_READ, MAP_SHARED);
 		prot = PROT_EXEC;
 	}
-	return map ? outcome(syscall(SYS_remap_file_pages, map, LENGTH, prot, 0, 0)) : setup("mmap");
+	return map ? outcome(syscall(SYS_remap_file_pages, map, LENGTH, prot, 0, 0))
+		   : setup("mmap");
 }

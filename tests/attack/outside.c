@@ -31,25 +31,26 @@ static int namespace_of(const char *pid, const char *name)
  * Lives where a runtime does before its execve, with no more power than the payload and as visible
  * as it can make itself: nothing but the walls keeps a Bench task from it.
  */
-static _Noreturn void stay(int user, const char *seconds)
+static _Noreturn void stay(int user)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = {};
 
 	if (setns(user, CLONE_NEWUSER) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 ||
-	    syscall(SYS_capset, &header, none) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0)
+	    syscall(SYS_capset, &header, none) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		_exit(setup("join"));
-	signal(SIGUSR1, SIG_IGN);
-	sleep((unsigned)atoi(seconds));
-	_exit(0);
+	for (;;)
+		pause();
 }
 
-/* Prints its pid in the Bench's namespace; ends when its stay does. */
+/* Prints its pid in the Bench's namespace; ends with this process. */
 int tool_arrive(char **args)
 {
 	int cgroup = open(args[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int user = namespace_of(args[1], "user");
-	struct clone_args clone = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD,
+	struct clone_args clone = { .flags = CLONE_INTO_CGROUP,
+				    .exit_signal = SIGCHLD,
 				    .cgroup = (uint64_t)cgroup };
 	char line[256], path[64];
 	long pid, inner = 0;
@@ -59,7 +60,7 @@ int tool_arrive(char **args)
 		return setup("namespaces");
 	pid = syscall(SYS_clone3, &clone, sizeof(clone));
 	if (pid == 0)
-		stay(user, args[2]);
+		stay(user);
 	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
 	status = fopen(path, "re");
 	while (status && fgets(line, sizeof(line), status))

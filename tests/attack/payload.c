@@ -84,7 +84,8 @@ static const struct probe probes[] = {
 	{ "keyctl", probe_keyctl, 0, "add_key(2)" },
 	{ "module", probe_module, 0, "init_module(2)" },
 
-	{ "tcp", probe_tcp, 2, "ADDRESS PORT [nonblock|fastopen|mptcp|mptcp-fastopen|bound|device]" },
+	{ "tcp", probe_tcp, 2,
+	  "ADDRESS PORT [nonblock|fastopen|mptcp|mptcp-fastopen|bound|device]" },
 	{ "udp", probe_udp, 2, "ADDRESS PORT: sendto" },
 	{ "udpc", probe_udpc, 2, "ADDRESS PORT: connect and send" },
 	{ "switch", probe_switch, 4, "connects to ADDRESS PORT, sends to ADDRESS PORT" },
@@ -95,9 +96,9 @@ static const struct probe probes[] = {
 	{ "ping6", probe_ping6, 1, "ADDRESS by an IPv6 ping socket" },
 	{ "raw", probe_raw, 1, "a raw socket to ADDRESS" },
 	{ "packet", probe_packet, 0, "a packet socket" },
-	{ "route", probe_route, 3, "UDP to ADDRESS PORT by source route over HOP" },
-	{ "record", probe_record, 2, "UDP to ADDRESS PORT that records its route: an IP option" },
-	{ "rthdr", probe_rthdr, 3, "UDP to ADDRESS PORT by segment routing over HOP" },
+	{ "route", probe_route, 3, "UDP to ADDRESS PORT by source route over HOP [beside]" },
+	{ "record", probe_record, 2, "UDP to ADDRESS PORT with an IP option, or one [beside] it" },
+	{ "rthdr", probe_rthdr, 3, "UDP to ADDRESS PORT by segment routing over HOP [beside]" },
 	{ "big", probe_big, 2, "ADDRESS PORT: a UDP datagram larger than the MTU" },
 	{ "loopback", probe_loopback, 1, "its own listener by ADDRESS" },
 	{ "self", probe_self, 2, "ADDRESS PORT in one TCP socket that connects to itself" },
@@ -105,11 +106,11 @@ static const struct probe probes[] = {
 	{ "loop", tool_loop, 2, "opens PATH in N threads until it has failed often enough" },
 	{ "stream", tool_stream, 2, "talks to ADDRESS PORT until no answer comes" },
 	{ "hold", tool_hold, 1, "waits for a line on stdin, then PROBE ARGS..." },
-	{ "sleep", tool_sleep, 1, "SECONDS" },
+	{ "stay", tool_stay, 0, "does nothing until it is killed" },
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
 	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },
 	{ "sniff", tool_sniff, 1, "prints what comes in on DEVICE" },
-	{ "arrive", tool_arrive, 3, "an arrival in CGROUP and the namespaces of PID for SECONDS" },
+	{ "arrive", tool_arrive, 2, "an arrival in CGROUP and the namespaces of PID" },
 	{ "remount", tool_remount, 3, "in the mount namespace of PID, PATH becomes FLAGS" },
 	{ "deep", tool_deep, 2, "makes N nested directories below DIR and a file f in the last" },
 	{ "now", tool_now, 0, "CLOCK_MONOTONIC in ns" },
@@ -164,8 +165,8 @@ int in_child(probe_fn *fn, char **args)
 
 char *low_string(const char *text)
 {
-	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
-			 -1, 0);
+	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 
 	if (low == MAP_FAILED)
 		return NULL;
@@ -238,7 +239,6 @@ static int batch(char **args)
 		timestamp(start);
 		fflush(stdout);
 		status = in_child(limited, words);
-		usleep(2000); /* packets in flight belong to this probe */
 		printf("%s %d %s %s\n", words[0], status, start, timestamp(end));
 	}
 	return 0;

@@ -26,12 +26,12 @@ struct probe {
 
 /* payload.c */
 int setup(const char *what);
-int outcome(long r);                   /* of a system call: 0 or errno */
-int opened(int fd);                    /* the same for a new fd, which is read and closed */
-uint64_t now_ns(void);                 /* CLOCK_MONOTONIC */
+int outcome(long r);                     /* of a system call: 0 or errno */
+int opened(int fd);                      /* the same for a new fd, which is read and closed */
+uint64_t now_ns(void);                   /* CLOCK_MONOTONIC */
 int in_child(probe_fn *fn, char **args); /* status of fn in a forked child */
 int run_probe(char **argv);
-char *low_string(const char *text);    /* below 4 GiB, for 32-bit calls */
+char *low_string(const char *text); /* below 4 GiB, for 32-bit calls */
 long call32(long nr, long a, long b, long c);
 
 /* files.c */
@@ -62,7 +62,7 @@ probe_fn probe_self, probe_switch, probe_ping6;
 probe_fn tool_arrive, tool_remount, tool_now, tool_deep;
 
 /* loop.c: what goes on while a grant is taken back */
-probe_fn tool_loop, tool_stream, tool_hold, tool_sleep;
+probe_fn tool_loop, tool_stream, tool_hold, tool_stay;
 
 /* serve.c */
 probe_fn tool_serve, tool_sniff, tool_listen;

@@ -30,7 +30,7 @@ static void option(const char *options, const char *key, size_t size)
 	MUST(buf && big);
 	memset(buf, 'x', size);
 	fits = bm_mount_option(options, key, buf, size);
-	MUST(strlen(buf) < size || !fits);
+	MUST(!fits || strlen(buf) < size);
 	if (!fits)
 		return;
 	/* What was said to fit is all of it. */

@@ -129,6 +129,11 @@ static void no_paths(void **state)
 	refused("/../x", EINVAL);
 	refused("/x/../y", EINVAL);
 	refused("/x/y/../../..", EINVAL);
+	refused("/..", EINVAL);
+	refused("/x/..", EINVAL);
+	refused("/.", EINVAL);
+	refused("/./x", EINVAL);
+	refused("/x/./y", EINVAL);
 	refused("/benchmon-test-that-nobody-made", ENOENT);
 	/* A file of the cgroup is no cgroup. */
 	refused("/cgroup.procs", ENOTDIR);
@@ -150,7 +155,7 @@ static void paths(void **state)
 	taken(path, name, 1);
 	snprintf(path, sizeof(path), "%s/", name);
 	taken(path, name, 1);
-	snprintf(path, sizeof(path), "%s%s//", root, name);
+	snprintf(path, sizeof(path), "%s%s/", root, name);
 	taken(path, name, 1);
 	if (!inner[0])
 		return;

@@ -271,6 +271,22 @@ static void writable_directory(void **state)
 	}
 }
 
+/* Whoever the owner is, owning is enough; only root can make this test tell it from being root. */
+static void owner_decides(void **state)
+{
+	const uid_t owner = geteuid() ? getuid() : 4321;
+	struct bm_source s;
+
+	(void)state;
+	assert_int_equal(fchown(dir, owner, (gid_t)-1), 0);
+	assert_int_equal(fchmod(dir, 01700), 0);
+	taken(dir, true, owner);
+	refused(dir, true, owner + 1, EACCES, "own-access");
+	assert_int_equal(bm_source_look(dir, true, owner, &s, NULL), 0);
+	assert_int_equal(s.uid, owner);
+	assert_int_equal(s.mode, 01700);
+}
+
 static void never_granted(void **state)
 {
 	static const struct {
@@ -383,6 +399,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(writable_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(writable_directory, setup, teardown),
+		cmocka_unit_test_setup_teardown(owner_decides, setup, teardown),
 		cmocka_unit_test(never_granted),
 		cmocka_unit_test(beside_own_files),
 		cmocka_unit_test(own_files),

@@ -154,7 +154,7 @@ static _Noreturn void payload(struct context *c, bool own_cgroup_ns, bool own_us
 	if (r == 0)
 		r = limit_capabilities(c->bounding);
 	if (r == 0 && chdir(x->cwd ?: "/") < 0)
-		r = -errno;
+		r = -errno - BM_EXEC_CWD;
 	if (r == 0 && x->filter)
 		r = bm_syscalls_deny(NULL);
 	if (r == 0)
@@ -202,6 +202,9 @@ static int join(void *arg, int *ret_fd, struct bm_error *err)
 
 int bm_exec_failed(const char *command, int code, struct bm_error *err)
 {
+	if (code > BM_EXEC_CWD)
+		return bm_fail(err, code - BM_EXEC_CWD, "cwd", "give a directory of the Bench",
+			       "the working directory: %s", strerror(code - BM_EXEC_CWD));
 	return bm_fail(err, code, "exec",
 		       code == ENOENT   ? "see what is in its root file system"
 		       : code == EACCES ? "`benchmon events` has the reason"

@@ -28,7 +28,9 @@ struct bm_exec {
  */
 int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, int *ret_report,
 		  struct bm_error *err);
-/* The error, with the rule "exec", of a report that said code. */
+/* Added to an errno that came of the working directory and not of the execve. */
+#define BM_EXEC_CWD 10000
+/* The error, with the rule "exec" or "cwd", of a report that said code. */
 int bm_exec_failed(const char *command, int code, struct bm_error *err);
 
 #endif

@@ -22,6 +22,7 @@
 #include "base/io.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/unload.h"
 
 static int make_dir(const char *path, mode_t mode, int *ret_fd, struct bm_error *err)
 {
@@ -123,6 +124,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = watch_signals(d, err);
 	if (r == 0)
 		r = bm_kernel_open(&d->kernel, err);
+	if (r == -ESTALE)
+		freeze_all(d);
 	if (r == 0)
 		r = bm_events_open(d->kernel, on_record, d, err);
 	if (r == 0)
@@ -195,21 +198,6 @@ static void finish(struct daemon *d, const char *socket_path)
 	bm_close(d->epoll);
 }
 
-/* Under the ledger's lock, so that no daemon adopts what is being removed. */
-static int unload(void)
-{
-	autoclose dir = open(BM_LEDGER_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	autoledger *ledger = NULL;
-	struct bm_error err = {};
-
-	if (sodium_init() < 0 || (dir >= 0 && bm_ledger_open(dir, &ledger, &err) < 0) ||
-	    bm_kernel_unload(&err) < 0) {
-		daemon_log_error("unload", &err);
-		return 1;
-	}
-	return 0;
-}
-
 static const struct option options[] = {
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "background-fd", required_argument, NULL, 'b' },
@@ -219,13 +207,14 @@ static const struct option options[] = {
 	{ "unload", no_argument, NULL, 'u' },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "force", no_argument, NULL, 'k' },
 	{},
 };
 
 static const char usage[] =
 	"usage: gatekeeperd [--foreground] [--socket PATH] [--background-fd N]\n"
 	"       gatekeeperd --doctor [--format json|text]\n"
-	"       gatekeeperd --unload\n";
+	"       gatekeeperd --unload [--force]\n";
 
 int main(int argc, char **argv)
 {
@@ -236,7 +225,7 @@ int main(int argc, char **argv)
 			    .signals.fd = -1,
 			    .ring.fd = -1 };
 	const char *socket_path = BM_SOCKET_PATH;
-	bool doctor = false, json = false;
+	bool doctor = false, json = false, unload = false, force = false;
 	struct bm_error err = {};
 	int option, ready = -1, r;
 	char line[1024];
@@ -258,7 +247,11 @@ int main(int argc, char **argv)
 			socket_path = optarg;
 			break;
 		case 'u':
-			return unload();
+			unload = true;
+			break;
+		case 'k':
+			force = true;
+			break;
 		case 'V':
 			puts("gatekeeperd " BENCHMON_VERSION);
 			return 0;
@@ -276,6 +269,8 @@ int main(int argc, char **argv)
 	}
 	if (doctor)
 		return doctor_main(json);
+	if (unload)
+		return unload_main(force);
 	if (ready >= 0)
 		fcntl(ready, F_SETFD, FD_CLOEXEC);
 	r = start(&d, socket_path, &err);

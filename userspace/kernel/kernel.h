@@ -29,8 +29,11 @@ static inline void bm_kernel_closep(struct bm_kernel **kernel)
 {
 	bm_kernel_close(*kernel);
 }
-/* Removes every pin; -EBUSY while a Bench is in the tables. 0 also when nothing was pinned. */
-int bm_kernel_unload(struct bm_error *err);
+/*
+ * Removes every pin; -EBUSY while a Bench is in the tables, unless force says that no task of any is
+ * left. 0 also when nothing was pinned.
+ */
+int bm_kernel_unload(bool force, struct bm_error *err);
 
 /* Objects. fd may be O_PATH. Marks its inode, or finds the mark it has. */
 int bm_object_mark(struct bm_kernel *kernel, int fd, uint64_t *ret_object, struct bm_error *err);

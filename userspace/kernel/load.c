@@ -20,7 +20,7 @@
 /* bpffs keeps names with a dot for itself: looking one up is EPERM. */
 #define NEW_DIR BM_BPFFS "/benchmon-new"
 #define PIN_PATH 256
-#define STALE_REMEDY "end every Bench, then `gatekeeperd --unload`"
+#define STALE_REMEDY "`gatekeeperd --unload --force` ends every Bench and loads anew"
 
 const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX] = {
 #define X(name, type) { #name, type },
@@ -341,13 +341,13 @@ void bm_kernel_close(struct bm_kernel *kernel)
 	free(kernel);
 }
 
-int bm_kernel_unload(struct bm_error *err)
+int bm_kernel_unload(bool force, struct bm_error *err)
 {
 	autoclose benches = bpf_obj_get(BM_PIN_DIR "/maps/benches");
 	uint64_t key;
 	int r;
 
-	if (benches >= 0 && bpf_map_get_next_key(benches, NULL, &key) == 0)
+	if (!force && benches >= 0 && bpf_map_get_next_key(benches, NULL, &key) == 0)
 		return bm_fail(err, EBUSY, "unload", "destroy or detach them first",
 			       "there are Benches in the kernel's tables");
 	/* In one step out of the way: what is left half removed is never adopted. */
