@@ -87,7 +87,7 @@ build/skel/%.skel.h: build/bpf/%.linked
 
 # --- user space ------------------------------------------------------------------------------
 
-$(B)/obj/userspace/kernel/%.o: | $(SKELETONS)
+$(call objects,kernel): | $(SKELETONS)
 
 $(B)/obj/%.o: %.c
 	$(call msg,CC,$<)
