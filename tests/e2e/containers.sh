@@ -9,11 +9,11 @@ bundle() { # NAME plain|userns JQ-FILTER COMMAND...
 	local dir=$tmp/c/$1 spec=(spec)
 	mkdir -p "$dir"/{rootfs,upper,work} "$disk/vol"
 	echo secret >"$disk/vol/secret"
+	# Its root's as Podman would map it: what is made in / is root's own.
+	[[ $2 == plain ]] || chown 300000:300000 "$dir/upper"
 	mount -t overlay -o "lowerdir=$BENCHMON_ROOTFS,upperdir=$dir/upper,workdir=$dir/work" e2e \
 		"$dir/rootfs"
 	cp /bin/busybox "$dir/rootfs/busybox"
-	# In a user namespace crun may not make them.
-	mkdir -p "$dir/rootfs/vol" "$dir/rootfs/in"
 	[[ $2 == plain ]] || spec+=(--rootless)
 	(cd "$dir" && rm -f config.json && crun "${spec[@]}" && mv config.json spec.json)
 	jq --arg name "$1" --arg vol "$disk/vol" --arg kind "$2" '

@@ -200,6 +200,22 @@ static void one_name_twice(void **state)
 	assert_int_equal(replay_ledger(&d, NULL), -EBADMSG);
 }
 
+/* Its end could not be written; that the name was free again says as much. */
+static void end_unwritten(void **state)
+{
+	(void)state;
+	say("create", CREATE_B1);
+	say("grant", FILE_GRANT("b1/1", "ro", 70));
+	say("create", "{'bench':'b1','bench_id':2,'origin':'created','slot':0}");
+	replayed();
+	assert_null(d.model.benches->next);
+	assert_int_equal(d.model.benches->id, 2);
+	assert_null(d.model.benches->grants);
+	say("destroy", "{" B1 "}");
+	replayed();
+	assert_int_equal(d.model.benches->id, 2);
+}
+
 static void several(void **state)
 {
 	(void)state;
@@ -444,6 +460,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(life_of_a_bench, setup, teardown),
 		cmocka_unit_test_setup_teardown(attached, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_name_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(end_unwritten, setup, teardown),
 		cmocka_unit_test_setup_teardown(several, setup, teardown),
 		cmocka_unit_test_setup_teardown(numbers_are_used_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_of_no_bench, setup, teardown),

@@ -70,6 +70,7 @@ struct daemon {
 	struct watch listener, signals, ring;
 	struct connection *connections;
 	struct execution *executions;
+	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
 	int64_t realtime_offset_ns;
 	bool stop;
@@ -145,6 +146,7 @@ int request_exec(struct daemon *, struct connection *, struct bm_message *, stru
 void execution_abandon(struct execution *x);
 /* Frees what has ended since the last round; nothing of this round points at it any more. */
 void executions_bury(struct daemon *d);
+void inits_bury(struct daemon *d);
 
 /* request.c */
 int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,

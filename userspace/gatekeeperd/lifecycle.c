@@ -33,10 +33,23 @@ bool bench_alive(const struct bench *bench)
 	       pid_start_time(bench->pid) == bench->pid_start;
 }
 
+/* The end of a container's init, watched for as long as there is a Bench that holds it. */
 struct init_watch {
 	struct watch watch;
+	struct init_watch *next;
 	uint32_t bench;
+	bool dead;
 };
+
+static void unwatch_init(struct daemon *d, struct init_watch *init)
+{
+	if (init->dead)
+		return;
+	daemon_unwatch(d, &init->watch);
+	bm_close(init->watch.fd);
+	init->watch.fd = -1;
+	init->dead = true;
+}
 
 /* What is held of a container keeps its mounts and its network alive: let go when it ends. */
 static void on_init_exit(struct daemon *d, struct watch *w, uint32_t events)
@@ -49,9 +62,31 @@ static void on_init_exit(struct daemon *d, struct watch *w, uint32_t events)
 		bm_target_close(&bench->target);
 		daemon_log(LOG_LEVEL_INFO, "the container of Bench %s has ended", bench->name);
 	}
-	daemon_unwatch(d, w);
-	bm_close(w->fd);
-	free(init);
+	unwatch_init(d, init);
+}
+
+void inits_bury(struct daemon *d)
+{
+	struct init_watch **at = &d->inits;
+
+	while (*at) {
+		struct init_watch *init = *at;
+
+		if (init->dead) {
+			*at = init->next;
+			free(init);
+		} else {
+			at = &init->next;
+		}
+	}
+}
+
+static void bench_release(struct daemon *d, struct bench *bench)
+{
+	bm_target_close(&bench->target);
+	for (struct init_watch *init = d->inits; init; init = init->next)
+		if (init->bench == bench->id)
+			unwatch_init(d, init);
 }
 
 int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err)
@@ -78,7 +113,8 @@ int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err)
 	if (r < 0)
 		return bm_fail_errno(err, -r, "init of Bench %s", bench->name);
 	TAKE_FD(pidfd);
-	TAKE_PTR(init);
+	init->next = d->inits;
+	d->inits = TAKE_PTR(init);
 	return 0;
 }
 
@@ -298,7 +334,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 		r = let_go(bench, err);
 	/* What is held of it would keep its mounts. */
 	if (r == 0)
-		bm_target_close(&bench->target);
+		bench_release(d, bench);
 	if (r == 0 && bench->origin == ORIGIN_CREATED)
 		r = bm_box_destroy(bench->name, err);
 	return r;

@@ -170,6 +170,7 @@ static void loop(struct daemon *d)
 		}
 		bury(d);
 		executions_bury(d);
+		inits_bury(d);
 	}
 }
 
