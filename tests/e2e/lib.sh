@@ -109,6 +109,12 @@ narrow() { # no line of $out is wider than a terminal
 	done <<<"$out"
 }
 
+x() { # COUNT: that many of them
+	local spaces
+	printf -v spaces %"$1"s ''
+	echo "${spaces// /x}"
+}
+
 make_bench() { # NAME [OPTION...]
 	bm create "$@"
 	did "$1"

@@ -95,7 +95,7 @@ static int refuse(const struct bm_destination *d, const struct range *range, con
 
 	if (range->kind == PRIVATE) {
 		rule = "private addresses are allowed one by one";
-		remedy = "have the profile say that this very private address is meant";
+		remedy = "pass --private to say that this very address is meant";
 	}
 	return bm_fail(err, EPERM, rule, remedy, "%s %s%s%s", bm_destination_format(d, text),
 		       embedded ?: "", embedded ? ", " : "is ", range->what);

@@ -11,6 +11,7 @@
 
 #include <linux/magic.h>
 
+#include "base/cleanup.h"
 #include "base/escape.h"
 
 static const struct {
@@ -51,14 +52,53 @@ static const struct {
 };
 
 /* benchmon's own state: with it a Bench would change policy. */
-static const char *const own_paths[] = { "/run/benchmon", "/var/run/benchmon", "/var/lib/benchmon",
-					 "/var/log/benchmon", "/etc/benchmon" };
+static const char *const own_paths[] = { "/run/benchmon", "/var/lib/benchmon", "/var/log/benchmon",
+					 "/etc/benchmon" };
 
 static bool within(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* True when fd (taken over), or a directory above it, is what. By inode: a bind mount of it, under
+ * whatever name, is still it. */
+static bool lies_in(int start, const struct stat *what)
+{
+	autoclose fd = start;
+	struct stat st, above;
+
+	while (fd >= 0 && fstat(fd, &st) == 0) {
+		int parent;
+
+		if (same(&st, what))
+			return true;
+		parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (parent < 0 || fstat(parent, &above) < 0 || same(&st, &above)) {
+			bm_close(parent);
+			return false;
+		}
+		bm_close(fd);
+		fd = parent;
+	}
+	return false;
+}
+
+/* The directory fd is, or the one it was opened in: a file has no "..". */
+static int directory_of(int fd, const struct bm_source *s)
+{
+	char path[PATH_MAX];
+
+	if (s->directory)
+		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	snprintf(path, sizeof(path), "%.*s", (int)(strrchr(s->path, '/') - s->path), s->path);
+	return open(*path ? path : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int check_fs(int fd, struct bm_source *s, struct bm_error *err)
@@ -80,18 +120,29 @@ static int check_fs(int fd, struct bm_source *s, struct bm_error *err)
 	return 0;
 }
 
-static int check_path(const struct bm_source *s, struct bm_error *err)
+static int check_place(int fd, const struct bm_source *s, struct bm_error *err)
 {
+	struct stat object;
 	char shown[256];
 
 	if (!strcmp(s->path, "/"))
 		return bm_fail(err, EPERM, "object-kind", "grant the directory that is meant",
 			       "the root directory is never granted");
-	for (size_t i = 0; i < sizeof(own_paths) / sizeof(own_paths[0]); i++)
-		if (within(s->path, own_paths[i]) || within(own_paths[i], s->path))
+	if (fstat(fd, &object) < 0)
+		return bm_fail_errno(err, errno, "the object");
+	for (size_t i = 0; i < sizeof(own_paths) / sizeof(own_paths[0]); i++) {
+		int own = open(own_paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		/* By name too: what is not there yet would come to lie in it. */
+		bool holds = within(s->path, own_paths[i]) || within(own_paths[i], s->path);
+		struct stat st;
+
+		if (own >= 0 && fstat(own, &st) == 0)
+			holds |= lies_in(directory_of(fd, s), &st);
+		if (lies_in(own, &object) || holds)
 			return bm_fail(err, EPERM, "own-files", "grant a directory that has not",
 				       "%s holds benchmon's own files",
 				       bm_escape(s->path, shown, sizeof(shown)));
+	}
 	return 0;
 }
 
@@ -141,7 +192,7 @@ int bm_source_look(int fd, bool writable, uid_t caller, struct bm_source *ret, s
 		return bm_fail_errno(err, errno, "%s", link);
 	r = check_fs(fd, &s, err);
 	if (r == 0)
-		r = check_path(&s, err);
+		r = check_place(fd, &s, err);
 	if (r == 0 && writable)
 		r = check_writable(flags, &s, caller, err);
 	if (r < 0)

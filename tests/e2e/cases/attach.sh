@@ -189,7 +189,7 @@ case_cgroup_paths() {
 
 case_ids() {
 	local id
-	for id in '' . .. ../c1 a/b /etc .c1 'c 1' $'c1\n' "$(printf %300s | tr ' ' x)"; do
+	for id in '' . .. ../c1 a/b /etc .c1 'c 1' $'c1\n' "$(x 300)"; do
 		bm attach a1 "$id"
 		refused 125 'is no container id (rule: container-id)' \
 			'take it from `crun list` or `podman ps`'

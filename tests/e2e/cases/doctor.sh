@@ -1,0 +1,26 @@
+# shellcheck shell=bash
+# This kernel can enforce: else none of these cases would mean anything.
+: "${e2e:?}"
+
+case_says_so() {
+	bm doctor
+	did "kernel $(uname -r)" 'This kernel can enforce.'
+	[[ $out != *FAILED* && $out != *'not tried'* ]] || fail 'a check failed'
+	narrow
+}
+
+case_in_json() {
+	bm doctor --format json
+	did "\"kernel\":\"$(uname -r)\"" '"can_enforce":true' '"result":"ok"'
+	[[ $out != *'"failed"'* && $out != *'"not-tried"'* ]] || fail 'a check failed'
+	bm doctor x
+	refused 2 'doctor: one argument too many: x'
+}
+
+# Without what it needs it says that, and nothing else.
+case_without_capabilities() {
+	capture setpriv --bounding-set -bpf,-perfmon "$(command -v benchmon)" doctor </dev/null
+	same 1 "$code" 'the exit code'
+	printed 'FAILED' 'missing capabilities: CAP_BPF, CAP_PERFMON' "This kernel can't enforce"
+	same 1 "$(grep -c FAILED <<<"$out")" 'the number of failures'
+}

@@ -1,0 +1,91 @@
+"""ledger.py: the chain is whole, and the kernel holds no more than it says (I1).
+
+Prints the Benches that it says there are, one a line.
+"""
+import hashlib
+import json
+import subprocess
+import sys
+
+LEDGER = "/var/lib/benchmon/ledger.jsonl"
+MAPS = "/sys/fs/bpf/benchmon/maps/"
+
+
+def lines():
+    """The records, of which each names the one before."""
+    before = "0" * 64
+    with open(LEDGER, "rb") as file:
+        data = file.read()
+    if data and not data.endswith(b"\n"):
+        raise SystemExit("ledger: the last line is torn")
+    for number, line in enumerate(data.splitlines(), 1):
+        record = json.loads(line)
+        cut = line.rindex(b',"hash":"')
+        want = hashlib.blake2b(line[:cut], digest_size=32).hexdigest()
+        if record["hash"] != want or record["prev"] != before or record["n"] != number:
+            raise SystemExit(f"ledger: line {number} breaks the chain")
+        before = want
+        yield record
+
+
+def replay():
+    """Bench id -> (name, {grant number: grant})."""
+    benches = {}
+    for record in lines():
+        event, bench = record["event"], record.get("bench_id")
+        if event in ("create", "attach"):
+            benches[bench] = (record["bench"], {})
+        elif event in ("destroy", "detach"):
+            benches.pop(bench, None)
+        elif event == "grant":
+            benches[bench][1][int(record["id"].split("/")[1])] = record
+        elif event == "revoke":
+            benches[bench][1].pop(record["grant"], None)
+    return benches
+
+
+def dump(name):
+    command = ["bpftool", "-j", "map", "dump", "pinned", MAPS + name]
+    text = subprocess.run(command, check=True, capture_output=True).stdout
+    return [item.get("formatted", item) for item in json.loads(text)]
+
+
+def number(value):
+    return int(value, 0) if isinstance(value, str) else value
+
+
+def check_subset(benches):
+    """Every entry of a Bench that is known; every grant's one of that grant, with no more rights."""
+    for entry in dump("grants"):
+        key, value = entry["key"], entry["value"]
+        bench = benches.get(number(key["bench"]))
+        if bench is None:
+            raise SystemExit(f"kernel: a grant of a Bench that the ledger has not: {entry}")
+        which = number(value["grant"])
+        if not which:
+            continue
+        grant = bench[1].get(which)
+        rights = number(value["rights"])
+        if rights and (grant is None or grant["kind"] != "file"
+                       or grant["object"] != number(key["object"])
+                       or rights & ~(3 if grant["rights"] == "rw" else 1)):
+            raise SystemExit(f"kernel: beyond the ledger: {entry}, ledger: {grant}")
+    for entry in dump("destinations"):
+        bench = benches.get(number(entry["key"]["bench"]))
+        if bench is None or number(entry["value"]["grant"]) not in bench[1]:
+            raise SystemExit(f"kernel: a destination beyond the ledger: {entry}")
+    for entry in dump("benches"):
+        if number(entry["value"]["id"]) not in benches:
+            raise SystemExit(f"kernel: a Bench beyond the ledger: {entry}")
+
+
+def verify():
+    benches = replay()
+    check_subset(benches)
+    return benches
+
+
+if __name__ == "__main__":
+    for name, _ in verify().values():
+        print(name)
+    sys.exit(0)
