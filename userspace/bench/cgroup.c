@@ -85,7 +85,8 @@ static bool plain_path(const char *path)
 	for (const char *p = path; p; p = strchr(p + 1, '/')) {
 		size_t len = strcspn(p + 1, "/");
 
-		if (len && len <= 2 && !strncmp(p + 1, "..", len))
+		/* An empty one makes the rest absolute; behind a last '/' there is none. */
+		if (len ? len <= 2 && !strncmp(p + 1, "..", len) : p[1] == '/')
 			return false;
 	}
 	return true;
@@ -154,10 +155,10 @@ int bm_cgroup_make_slice(const char *name, struct bm_error *err)
 }
 
 /* cgroup.events changes are announced by POLLPRI; no time is slept away. */
-static int wait_event(const struct bm_cgroup_ref *ref, const char *awaited)
+static int wait_event(int dir, const char *awaited)
 {
 	uint64_t deadline = bm_now_ns(CLOCK_MONOTONIC) + WAIT_MS * 1000000ull;
-	autoclose fd = openat(ref->fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	autoclose fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -179,12 +180,38 @@ static int wait_event(const struct bm_cgroup_ref *ref, const char *awaited)
 	}
 }
 
+/*
+ * Children first: the kernel calls a cgroup frozen as soon as all its children are, whatever its
+ * own tasks do; and the other way round when thawing.
+ */
+static int freeze_below(int parent, const char *name, bool freeze)
+{
+	autoclosedir DIR *dir = NULL;
+	autoclose fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct dirent *entry;
+	int r = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!freeze)
+		r = bm_write_file(fd, "cgroup.freeze", 0, 0, "0");
+	dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	if (!dir)
+		return -errno;
+	while (r == 0 && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			r = freeze_below(fd, entry->d_name, freeze);
+	if (r == 0 && freeze)
+		r = bm_write_file(fd, "cgroup.freeze", 0, 0, "1");
+	if (r == 0)
+		r = wait_event(fd, freeze ? "frozen 1" : "frozen 0");
+	return r == -ENODEV ? 0 : r;
+}
+
 int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err)
 {
-	int r = bm_write_file(ref->fd, "cgroup.freeze", 0, 0, freeze ? "1" : "0");
+	int r = freeze_below(ref->fd, ".", freeze);
 
-	if (r == 0)
-		r = wait_event(ref, freeze ? "frozen 1" : "frozen 0");
 	return r < 0 ? bm_fail_errno(err, -r, "%s cgroup %s", freeze ? "freeze" : "thaw", ref->path)
 		     : 0;
 }
@@ -201,7 +228,7 @@ int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)
 	int r = bm_write_file(ref->fd, "cgroup.kill", 0, 0, "1");
 
 	if (r == 0)
-		r = wait_event(ref, "populated 0");
+		r = wait_event(ref->fd, "populated 0");
 	if (r == -ENODEV)
 		return 0;
 	return r < 0 ? bm_fail_errno(err, -r, "kill cgroup %s", ref->path) : 0;

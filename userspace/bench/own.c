@@ -107,7 +107,9 @@ const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 		*ret_rights = BM_R;
 		return "kernel's view of the host";
 	}
-	if (fstype_in(m, "tmpfs", NULL, NULL) && !on_host(host, m)) {
+	/* Not a device node in it that the runtime bound somewhere. */
+	if (fstype_in(m, "tmpfs", NULL, NULL) && !on_host(host, m) &&
+	    (S_ISDIR(mode) || S_ISREG(mode))) {
 		*ret_rights = BM_R | write | (m->noexec ? 0 : BM_X);
 		return "private tmpfs";
 	}
@@ -131,6 +133,24 @@ static int add_layer(struct bm_own_list *own, const char *view, const char *path
 	return bm_own_add(own, "layer", path, rights, fd);
 }
 
+/* The next of a list that is separated by ':', where "\\:" is a colon; in place. NULL at the end.
+ */
+static char *next_layer(char **rest)
+{
+	char *layer = *rest, *from = layer, *to = layer;
+
+	if (!layer)
+		return NULL;
+	while (*from && *from != ':') {
+		if (from[0] == '\\' && from[1])
+			from++;
+		*to++ = *from++;
+	}
+	*rest = *from ? from + 1 : NULL;
+	*to = '\0';
+	return layer;
+}
+
 /*
  * From the host's own mount of that overlay: what the container's mountinfo says is the word of
  * whoever mounted it there, and may name any directory of the host.
@@ -149,10 +169,14 @@ static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *our
 		return bm_fail(err, EPERM, "own-objects", "mount the overlay on the host",
 			       "the rootfs is an overlay that the host has not mounted");
 	if (!bm_mount_option(m->options, "lowerdir", buf, sizeof(buf)))
-		return bm_fail(err, ENAMETOOLONG, "own-objects", NULL,
-			       "the rootfs has too many layers");
-	while (r == 0 && (path = strsep(&rest, ":")))
-		r = add_layer(own, view, path, BM_R | BM_X, err);
+		return bm_fail(err, ENAMETOOLONG, "own-objects",
+			       "mount it with lowerdir= and fewer layers",
+			       "the layers of the rootfs can't be read from its mount options");
+	while (r == 0 && (path = next_layer(&rest)))
+		r = *path == '/'
+			    ? add_layer(own, view, path, BM_R | BM_X, err)
+			    : bm_fail(err, EPERM, "own-objects", "mount it without data layers",
+				      "the rootfs has a layer that is no absolute path");
 	if (r == 0 && bm_mount_option(m->options, "upperdir", buf, sizeof(buf)))
 		r = add_layer(own, view, buf, BM_R | BM_W | BM_X, err);
 	return r;

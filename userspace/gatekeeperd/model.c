@@ -234,7 +234,8 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	if (!take_string(json, "source", g->source, sizeof(g->source)) ||
 	    !take_string(json, "dest", g->dest, sizeof(g->dest)) || !rights ||
 	    bm_json_int(json, "object", &object) < 0 || bm_json_int(json, "device", &device) < 0 ||
-	    bm_json_int(json, "inode", &inode) < 0)
+	    bm_json_int(json, "inode", &inode) < 0 ||
+	    (strcmp(rights, "rw") && strcmp(rights, "ro")))
 		return false;
 	g->writable = !strcmp(rights, "rw");
 	g->directory = bm_json_bool(json, "directory");

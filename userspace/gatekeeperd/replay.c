@@ -58,11 +58,19 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	return bench_origin_parse(bm_json_string(json, "origin"), &bench->origin);
 }
 
+/* A number is used once, and the id says whose it is. */
 static int replay_grant(struct bench *bench, struct json_object *json)
 {
+	const char *id = bm_json_string(json, "id");
+	char name[BM_BENCH_NAME_LEN];
 	struct grant *grant;
-	int r = grant_from_json(json, &grant);
+	uint32_t number;
+	int r;
 
+	if (!id || bm_grant_id_parse(id, name, &number) < 0 || strcmp(name, bench->name) ||
+	    number <= bench->last_grant)
+		return -EBADMSG;
+	r = grant_from_json(json, &grant);
 	if (r == 0)
 		bench_add_grant(bench, grant);
 	return r;
@@ -73,7 +81,7 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	struct grant *grant;
 	int64_t number;
 
-	if (bm_json_int(json, "grant", &number) < 0)
+	if (bm_json_int(json, "grant", &number) < 0 || number <= 0 || number > UINT32_MAX)
 		return -EBADMSG;
 	if (number > bench->last_grant)
 		bench->last_grant = (uint32_t)number;
@@ -104,7 +112,7 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	bench = model_find_id(&d->model, (uint32_t)id);
 	if (!bench && (!strcmp(event, "destroy") || !strcmp(event, "detach")))
 		return 0; /* of one whose beginning could not be written */
-	if (!bench)
+	if (!bench || strcmp(bench->name, name))
 		return bad_line(n, event, err);
 	if (!strcmp(event, "ready")) {
 		take_place(bench, json);

@@ -30,8 +30,8 @@ static inline void bm_kernel_closep(struct bm_kernel **kernel)
 	bm_kernel_close(*kernel);
 }
 /*
- * Removes every pin; -EBUSY while a Bench is in the tables, unless force says that no task of any is
- * left. 0 also when nothing was pinned.
+ * Removes every pin; -EBUSY while a Bench is in the tables, unless force says that no task of any
+ * is left. 0 also when nothing was pinned.
  */
 int bm_kernel_unload(bool force, struct bm_error *err);
 
