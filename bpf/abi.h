@@ -54,6 +54,26 @@ enum bm_hook {
 	BM_HOOK_SIGNAL,
 	BM_HOOK_SOCKET,
 	BM_HOOK_SETSOCKOPT,
+	BM_HOOK_RECEIVE,
+	BM_HOOK_IOCTL,
+	BM_HOOK_LOCK,
+	BM_HOOK_FCNTL,
+	BM_HOOK_MKNOD,
+	BM_HOOK_MKDIR,
+	BM_HOOK_RMDIR,
+	BM_HOOK_UNLINK,
+	BM_HOOK_SYMLINK,
+	BM_HOOK_LINK,
+	BM_HOOK_RENAME,
+	BM_HOOK_TRUNCATE,
+	BM_HOOK_CHMOD,
+	BM_HOOK_CHOWN,
+	BM_HOOK_SETATTR,
+	BM_HOOK_SETXATTR,
+	BM_HOOK_GETXATTR,
+	BM_HOOK_GETATTR,
+	BM_HOOK_READLINK,
+	BM_HOOK_NOTIFY,
 	BM_HOOK_MAX,
 };
 
@@ -73,6 +93,8 @@ enum bm_rule {
 	BM_RULE_SOCKET_KIND,   /* a protocol that no sealed set speaks of */
 	BM_RULE_SOCKET_OPTION, /* one that sends a packet elsewhere than its destination */
 	BM_RULE_EXEC_REFUSED,  /* the kernel's own: a noexec mount, or no x bit */
+	BM_RULE_PRIVILEGE,     /* set-id, capability, device node, owner: would be the host's too */
+	BM_RULE_HOST_TOOLS,    /* would stall or spy on the host's use of a ro object */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_MAX,
 };

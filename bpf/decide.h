@@ -48,18 +48,34 @@ static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u3
 	return true;
 }
 
+/* A function of its own: inlined twice into one program, 6.1 takes its loop for endless. */
+static __noinline int decide_walk(__u32 bench, struct dentry *dentry, __u32 wanted,
+				  struct decision *ret)
+{
+	for (int i = 0; i < BM_MAX_DEPTH; i++) {
+		struct dentry *parent = dentry->d_parent;
+
+		if (entry_decides(bench, dentry->d_inode, wanted, ret))
+			return 0;
+		if (parent == dentry) {
+			ret->rule = BM_RULE_NO_GRANT;
+			return 0;
+		}
+		dentry = parent;
+	}
+	ret->rule = BM_RULE_DEPTH;
+	return 0;
+}
+
 /*
  * The root of the file's mount first: a relocated grant is a mount of its own, so one look-up
  * decides at any depth. Else the parents, nearest first: a mount of a part of an own object.
  * The walk goes on above the mount's root (d_parent does) and ends at the file system's root. A
  * disconnected dentry (open_by_handle_at) is its own parent and so finds nothing.
  */
-static __always_inline void decide(__u32 bench, struct file *file, __u32 wanted,
-				   struct decision *ret)
+static __always_inline void decide_at(__u32 bench, struct vfsmount *mnt, struct dentry *dentry,
+				      __u32 wanted, struct decision *ret)
 {
-	struct vfsmount *mnt = file->f_path.mnt;
-	struct dentry *dentry = file->f_path.dentry;
-
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	/*
 	 * pipefs, sockfs, memfd, nsfs, pidfs: what the kernel mounts for itself and no path leads
@@ -69,18 +85,23 @@ static __always_inline void decide(__u32 bench, struct file *file, __u32 wanted,
 		return;
 	if (entry_decides(bench, mnt->mnt_root->d_inode, wanted, ret))
 		return;
-	for (int i = 0; i < BM_MAX_DEPTH; i++) {
-		struct dentry *parent = dentry->d_parent;
+	decide_walk(bench, dentry, wanted, ret);
+}
 
-		if (entry_decides(bench, dentry->d_inode, wanted, ret))
-			return;
-		if (parent == dentry) {
-			ret->rule = BM_RULE_NO_GRANT;
-			return;
-		}
-		dentry = parent;
-	}
-	ret->rule = BM_RULE_DEPTH;
+static __always_inline void decide(__u32 bench, struct file *file, __u32 wanted,
+				   struct decision *ret)
+{
+	decide_at(bench, file->f_path.mnt, file->f_path.dentry, wanted, ret);
+}
+
+/* For hooks that are told no mount. A granted object lies on the way up all the same. */
+static __always_inline void decide_dentry(__u32 bench, struct dentry *dentry, __u32 wanted,
+					  struct decision *ret)
+{
+	*ret = (struct decision){ .rule = BM_RULE_NONE };
+	if (dentry->d_inode->i_sb->s_flags & SB_KERNMOUNT)
+		return;
+	decide_walk(bench, dentry, wanted, ret);
 }
 
 #endif

@@ -25,6 +25,7 @@
 #define O_TRUNC 01000
 #define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
 #define MNT_INTERNAL 0x4000
+#define SB_KERNMOUNT (1 << 22)
 #define PROT_EXEC 0x4
 
 #define KERNEL __attribute__((preserve_access_index))
@@ -34,10 +35,12 @@ typedef unsigned int fmode_t;
 
 struct super_block {
 	unsigned int s_dev;
+	unsigned long s_flags;
 } KERNEL;
 
 struct inode {
 	umode_t i_mode;
+	unsigned int i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 } KERNEL;
@@ -107,10 +110,14 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL;
 
+struct cred;
+
 struct task_struct {
 	int pid;
 	int tgid;
 	__u64 start_time;
+	const struct cred *real_cred;
+	const struct cred *cred;
 	struct css_set *cgroups;
 	struct files_struct *files;
 } KERNEL;

@@ -69,8 +69,14 @@ static __always_inline void record_names(struct bm_event_file *event, struct den
 	}
 }
 
-static __always_inline void record_file(__u32 bench, __u32 hook, struct file *file, __u32 wanted,
-					const struct decision *decision)
+/*
+ * located is where it is, shown what is named: a new name in it, or the same. The dentry of a name
+ * that is to be made has no inode, and 6.12 takes d_inode for never NULL: it drops the test for it
+ * and the program takes the kernel down. So nothing here looks at shown's.
+ */
+static __always_inline void record_dentry(__u32 bench, __u32 hook, struct dentry *located,
+					  struct dentry *shown, __u32 wanted,
+					  const struct decision *decision)
 {
 	struct bm_event *event = record(bench, hook, BM_DENY, decision->rule, EACCES);
 	struct inode *inode;
@@ -78,14 +84,22 @@ static __always_inline void record_file(__u32 bench, __u32 hook, struct file *fi
 	if (!event)
 		return;
 	record_current(event);
-	inode = file->f_path.dentry->d_inode;
+	inode = located->d_inode;
 	event->file.inode = inode->i_ino;
 	event->file.device = inode->i_sb->s_dev;
 	event->file.wanted = wanted;
 	event->file.object = decision->object;
 	event->file.grant = decision->grant;
-	record_names(&event->file, file->f_path.dentry);
+	record_names(&event->file, shown);
 	bpf_ringbuf_submit(event, 0);
+}
+
+static __always_inline void record_file(__u32 bench, __u32 hook, struct file *file, __u32 wanted,
+					const struct decision *decision)
+{
+	struct dentry *dentry = file->f_path.dentry;
+
+	record_dentry(bench, hook, dentry, dentry, wanted, decision);
 }
 
 #endif

@@ -21,6 +21,26 @@ static const char *const hooks[] = {
 	[BM_HOOK_SIGNAL] = "signal",
 	[BM_HOOK_SOCKET] = "socket",
 	[BM_HOOK_SETSOCKOPT] = "setsockopt",
+	[BM_HOOK_RECEIVE] = "receive",
+	[BM_HOOK_IOCTL] = "ioctl",
+	[BM_HOOK_LOCK] = "lock",
+	[BM_HOOK_FCNTL] = "fcntl",
+	[BM_HOOK_MKNOD] = "mknod",
+	[BM_HOOK_MKDIR] = "mkdir",
+	[BM_HOOK_RMDIR] = "rmdir",
+	[BM_HOOK_UNLINK] = "unlink",
+	[BM_HOOK_SYMLINK] = "symlink",
+	[BM_HOOK_LINK] = "link",
+	[BM_HOOK_RENAME] = "rename",
+	[BM_HOOK_TRUNCATE] = "truncate",
+	[BM_HOOK_CHMOD] = "chmod",
+	[BM_HOOK_CHOWN] = "chown",
+	[BM_HOOK_SETATTR] = "setattr",
+	[BM_HOOK_SETXATTR] = "setxattr",
+	[BM_HOOK_GETXATTR] = "getxattr",
+	[BM_HOOK_GETATTR] = "getattr",
+	[BM_HOOK_READLINK] = "readlink",
+	[BM_HOOK_NOTIFY] = "notify",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -39,6 +59,8 @@ static const char *const rules[] = {
 	[BM_RULE_SOCKET_KIND] = "socket-kind",
 	[BM_RULE_SOCKET_OPTION] = "socket-option",
 	[BM_RULE_EXEC_REFUSED] = "exec-refused",
+	[BM_RULE_PRIVILEGE] = "privilege",
+	[BM_RULE_HOST_TOOLS] = "host-tools",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");

@@ -80,18 +80,53 @@ int bm_unpin_tree(int parent, const char *name)
 	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-/* What this kernel's BTF has no place for is left out; only what records may be. */
+/*
+ * Programs that not every kernel has a place for: by the hook's function in BTF, and where its
+ * signature changed by its number of arguments. One that is left out for lack of the hook loses
+ * nothing: what the hook would see came, or comes, to another.
+ */
+static const struct {
+	const char *program;
+	const char *function;
+	unsigned arguments; /* 0: any */
+} variants[] = {
+	{ "bm_refused", "do_open_execat", 0 },
+	{ "bm_setattr_2", "bpf_lsm_inode_setattr", 2 },
+	{ "bm_setattr_3", "bpf_lsm_inode_setattr", 3 },
+	{ "bm_ftruncate", "bpf_lsm_file_truncate", 0 },
+	{ "bm_set_acl", "bpf_lsm_inode_set_acl", 0 },
+	{ "bm_remove_acl", "bpf_lsm_inode_remove_acl", 0 },
+	{ "bm_get_acl", "bpf_lsm_inode_get_acl", 0 },
+	{ "bm_ioctl_compat", "bpf_lsm_file_ioctl_compat", 0 },
+};
+
+/* The number of arguments of a function in the kernel's BTF; -ENOENT. */
+static int arguments_of(const struct btf *btf, const char *function)
+{
+	int id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+
+	type = type ? btf__type_by_id(btf, type->type) : NULL;
+	return type ? btf_vlen(type) : -ENOENT;
+}
+
 int bm_choose_programs(struct bpf_object *object)
 {
-	struct bpf_program *refused = bpf_object__find_program_by_name(object, "bm_refused");
 	struct btf *btf = btf__load_vmlinux_btf();
-	int r = -errno;
+	int r = 0;
 
 	if (!btf)
-		return r;
-	r = btf__find_by_name_kind(btf, "do_open_execat", BTF_KIND_FUNC);
+		return -errno;
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]) && r == 0; i++) {
+		int arguments = arguments_of(btf, variants[i].function);
+		bool fits = arguments >= 0 &&
+			    (!variants[i].arguments || arguments == (int)variants[i].arguments);
+
+		r = bpf_program__set_autoload(
+			bpf_object__find_program_by_name(object, variants[i].program), fits);
+	}
 	btf__free(btf);
-	return bpf_program__set_autoload(refused, r > 0);
+	return r;
 }
 
 static int pin_maps(struct benchmon *skel, struct bm_error *err)
@@ -101,8 +136,7 @@ static int pin_maps(struct benchmon *skel, struct bm_error *err)
 
 	if (mkdir(NEW_DIR "/maps", 0700) < 0)
 		return bm_fail_errno(err, errno, NEW_DIR "/maps");
-	bpf_object__for_each_map(map, skel->obj)
-	{
+	bpf_object__for_each_map(map, skel->obj) {
 		char path[PIN_PATH];
 		bool config = map == skel->maps.bss;
 
@@ -158,8 +192,7 @@ static int pin_all(struct benchmon *skel, struct bm_error *err)
 	r = pin_maps(skel, err);
 	if (r < 0)
 		return r;
-	bpf_object__for_each_program(program, skel->obj)
-	{
+	bpf_object__for_each_program(program, skel->obj) {
 		r = pin_program(program, err);
 		if (r < 0)
 			return r;
@@ -262,11 +295,11 @@ static int check_links(struct bm_error *err)
 
 	if (!skel)
 		return bm_fail_errno(err, errno, "BPF object");
-	bpf_object__for_each_program(program, skel->obj)
-	{
+	r = bm_choose_programs(skel->obj);
+	bpf_object__for_each_program(program, skel->obj) {
 		enum bpf_prog_type type = bpf_program__type(program);
 
-		if (r < 0 || program == skel->progs.bm_refused ||
+		if (r < 0 || !bpf_program__autoload(program) || program == skel->progs.bm_refused ||
 		    (type != BPF_PROG_TYPE_LSM && type != BPF_PROG_TYPE_TRACING))
 			continue;
 		r = check_link(program, err);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the hooks on paths, names and metadata have in common: who, may they, record, verdict. */
+#ifndef BENCHMON_BPF_CHECK_H
+#define BENCHMON_BPF_CHECK_H
+
+#include "record.h"
+#include "who.h"
+
+/* Refused in a host grant whatever its rights: it would take effect on the host. */
+#define IN_GRANTS_NEVER 1
+
+static __always_inline int verdict(__u32 bench, __u32 hook, struct dentry *located,
+				   struct dentry *shown, __u32 wanted, struct decision *decision,
+				   __u32 never, __u32 never_rule)
+{
+	if (decision->rule == BM_RULE_NONE && never && decision->grant)
+		decision->rule = never_rule;
+	if (decision->rule == BM_RULE_NONE || is_arrival(bench))
+		return 0;
+	record_dentry(bench, hook, located, shown, wanted, decision);
+	return -EACCES;
+}
+
+/* dentry decides; shown is what the event names (a new name in it, or the same). */
+static __always_inline int check_path(const struct path *path, struct dentry *shown, __u32 hook,
+				      __u32 wanted, __u32 never, __u32 never_rule)
+{
+	struct bm_bench *bench = bench_of_current();
+	struct decision decision;
+	__u32 id;
+
+	if (!bench)
+		return 0;
+	id = bench->id;
+	decide_at(id, path->mnt, path->dentry, wanted, &decision);
+	return verdict(id, hook, path->dentry, shown, wanted, &decision, never, never_rule);
+}
+
+/*
+ * The same for hooks that get a dentry alone. overlayfs calls them again for its layers with its
+ * mounter's credentials; what the task asked for was judged on the overlay's own dentry.
+ */
+static __always_inline int check_dentry(struct dentry *dentry, __u32 hook, __u32 wanted,
+					__u32 never, __u32 never_rule)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct decision decision;
+	struct bm_bench *bench;
+	__u32 id;
+
+	if (task->cred != task->real_cred)
+		return 0;
+	bench = bench_of_current();
+	if (!bench)
+		return 0;
+	id = bench->id;
+	decide_dentry(id, dentry, wanted, &decision);
+	return verdict(id, hook, dentry, dentry, wanted, &decision, never, never_rule);
+}
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is done to a file through its descriptor, and descriptors that come from elsewhere. */
+#include "check.h"
+
+#define PTS_MAJOR_FIRST 136
+#define PTS_MAJOR_LAST 143
+
+#define F_SETLEASE 1024
+#define F_NOTIFY 1026
+
+/* ioctls every libc uses on any file, the same for 32-bit callers. */
+#define FIONREAD 0x541b
+#define FIONBIO 0x5421
+#define FIONCLEX 0x5450
+#define FIOCLEX 0x5451
+#define FIOASYNC 0x5452
+#define FIOQSIZE 0x5460
+#define TCGETS 0x5401
+#define TIOCGWINSZ 0x5413
+#define TIOCSTI 0x5412
+#define TIOCLINUX 0x541c
+
+static __always_inline __u32 rights_of_fd(struct file *file)
+{
+	__u32 wanted = 0;
+
+	if (file->f_mode & FMODE_READ)
+		wanted |= BM_R;
+	if (file->f_mode & FMODE_WRITE)
+		wanted |= BM_W;
+	return wanted ?: BM_R; /* O_PATH: a name at least */
+}
+
+/* SCM_RIGHTS, pidfd_getfd and their like. */
+SEC("lsm/file_receive")
+int BPF_PROG(bm_receive, struct file *file, int ret)
+{
+	return ret
+		       ?: check_path(&file->f_path, file->f_path.dentry, BM_HOOK_RECEIVE,
+				     rights_of_fd(file), 0, 0);
+}
+
+static __always_inline bool asks_only(unsigned int cmd)
+{
+	return cmd == FIONREAD || cmd == FIONBIO || cmd == FIONCLEX || cmd == FIOCLEX ||
+	       cmd == FIOASYNC || cmd == FIOQSIZE || cmd == TCGETS || cmd == TIOCGWINSZ;
+}
+
+/*
+ * Beyond those an ioctl may do anything: btrfs snapshots, XFS opening by handle, flags of inodes,
+ * clones. So it needs w, and an fd that was opened for it.
+ */
+static __always_inline int check_ioctl(struct file *file, unsigned int cmd)
+{
+	__u32 major = file->f_path.dentry->d_inode->i_rdev >> 20;
+
+	if (asks_only(cmd))
+		return 0;
+	/* The process's own terminal, the operator's choice; typing into it is another matter. */
+	if (major >= PTS_MAJOR_FIRST && major <= PTS_MAJOR_LAST && cmd != TIOCSTI &&
+	    cmd != TIOCLINUX)
+		return 0;
+	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_IOCTL, BM_R | BM_W, 0, 0);
+}
+
+SEC("lsm/file_ioctl")
+int BPF_PROG(bm_ioctl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	return ret ?: check_ioctl(file, cmd);
+}
+
+/* The 32-bit entry: another hook, without which it would be another door. */
+SEC("lsm/file_ioctl_compat")
+int BPF_PROG(bm_ioctl_compat, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	return ret ?: check_ioctl(file, cmd);
+}
+
+/* A lock on a ro object would stall the host's own tools. */
+SEC("lsm/file_lock")
+int BPF_PROG(bm_lock, struct file *file, unsigned int cmd, int ret)
+{
+	return ret
+		       ?: check_path(&file->f_path, file->f_path.dentry, BM_HOOK_LOCK, BM_R | BM_W,
+				     0, 0);
+}
+
+SEC("lsm/file_fcntl")
+int BPF_PROG(bm_fcntl, struct file *file, unsigned int cmd, unsigned long arg, int ret)
+{
+	if (ret || (cmd != F_SETLEASE && cmd != F_NOTIFY))
+		return ret;
+	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_FCNTL, BM_R | BM_W, 0, 0);
+}
+
+char LICENSE[] SEC("license") = "GPL";

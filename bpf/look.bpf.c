@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Looking: stat, readlink, watches. They must not tell what there is on the host. */
+#include "check.h"
+
+#define PTS_MAJOR_FIRST 136
+#define PTS_MAJOR_LAST 143
+
+/*
+ * The terminal that a process was started on may be the operator's choice, outside of every
+ * object; fstat(2) on it tells what the process holds already.
+ */
+static __always_inline bool is_pts(struct dentry *dentry)
+{
+	__u32 major = dentry->d_inode->i_rdev >> 20;
+
+	return major >= PTS_MAJOR_FIRST && major <= PTS_MAJOR_LAST;
+}
+
+SEC("lsm/inode_getattr")
+int BPF_PROG(bm_getattr, const struct path *path, int ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	/* overlayfs asks its layers under its mounter's credentials, and through no mount of ours.
+	 */
+	if (ret || task->cred != task->real_cred || is_pts(path->dentry))
+		return ret;
+	return check_path(path, path->dentry, BM_HOOK_GETATTR, BM_R, 0, 0);
+}
+
+SEC("lsm/inode_readlink")
+int BPF_PROG(bm_readlink, struct dentry *dentry, int ret)
+{
+	return ret ?: check_dentry(dentry, BM_HOOK_READLINK, BM_R, 0, 0);
+}
+
+/* A watch tells of everybody's accesses: on what the Bench may not write, of the host's alone. */
+SEC("lsm/path_notify")
+int BPF_PROG(bm_notify, const struct path *path, __u64 mask, unsigned int type, int ret)
+{
+	return ret ?: check_path(path, path->dentry, BM_HOOK_NOTIFY, BM_R | BM_W, 0, 0);
+}
+
+char LICENSE[] SEC("license") = "GPL";
