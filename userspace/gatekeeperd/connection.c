@@ -56,6 +56,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	daemon_unwatch(d, &c->watch);
 	bm_close(c->watch.fd);
 	c->watch.fd = -1;
+	bm_close(c->pidfd);
+	c->pidfd = -1;
 	pending_drop(c);
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
@@ -107,36 +109,42 @@ static bool in_bench(struct daemon *d, const char *path)
 	return false;
 }
 
-/*
- * A task of a Bench may not even ask, and where a peer runs is looked up while it is there to be
- * looked at: one that connects, hands the socket on and dies is nobody.
- */
-static bool peer_refused(struct daemon *d, int socket, pid_t pid)
+/* The process that connected, held so that its number stays its own; -errno. */
+static int open_peer(int socket, pid_t pid)
 {
-	autoclose pidfd = -1;
-	char path[BM_CGROUP_PATH];
-	struct pollfd polled;
 	socklen_t len = sizeof(int);
-	int fd = -1, r;
+	int fd;
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) < 0)
-		fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	pidfd = fd;
-	if (pidfd < 0)
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
+		return fd;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * A task of a Bench may not even ask. Looked up for every request, since a peer may have come into
+ * a Bench after it connected, and only while it is there to be looked at: one that connects, hands
+ * the socket on and dies is nobody.
+ */
+static bool peer_refused(struct daemon *d, const struct connection *c)
+{
+	struct pollfd polled = { c->pidfd, POLLIN, 0 };
+	char path[BM_CGROUP_PATH];
+	int r;
+
+	if (c->pidfd < 0)
 		return true;
-	r = bm_cgroup_of_pid(pid, path, NULL);
+	r = bm_cgroup_of_pid(c->pid, path, NULL);
 	/* -EXDEV: in the root cgroup, so in no Bench. */
-	if (r < 0 && r != -EXDEV)
+	if (r < 0 ? r != -EXDEV : in_bench(d, path))
 		return true;
-	if (r == 0 && in_bench(d, path))
-		return true;
-	polled = (struct pollfd){ pidfd, POLLIN, 0 };
 	return poll(&polled, 1, 0) != 0; /* it has ended, and the number may be another's */
 }
 
-static int check_peer(const struct connection *c, const char *op, struct bm_error *err)
+static int check_peer(struct daemon *d, const struct connection *c, const char *op,
+		      struct bm_error *err)
 {
-	if (c->refused)
+	if (peer_refused(d, c))
 		return bm_fail(err, EPERM, "not-from-inside", NULL,
 			       "process %d runs in a Bench, or has gone before it was seen",
 			       c->pid);
@@ -227,7 +235,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (c->streaming || c->execution)
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
-	r = requests[i].anyone ? 0 : check_peer(c, op, err);
+	r = requests[i].anyone ? 0 : check_peer(d, c, op, err);
 	if (r == 0)
 		r = check_keys(i, message->json, err);
 	if (r < 0)
@@ -294,10 +302,11 @@ void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	c->pid = peer.pid;
 	c->uid = peer.uid;
-	c->refused = peer_refused(d, fd, peer.pid);
+	c->pidfd = open_peer(fd, peer.pid);
 	c->pending.fd = -1;
 	c->watch = (struct watch){ .fd = fd, .ready = on_connection };
 	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {
+		bm_close(c->pidfd);
 		free(c);
 		return;
 	}

@@ -39,7 +39,7 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
-	bool refused; /* the peer runs in a Bench, or nobody knows where */
+	int pidfd; /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	/* events */
 	bool streaming, follow;
