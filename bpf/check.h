@@ -6,9 +6,24 @@
 #include "record.h"
 #include "who.h"
 
-/* Refused in a host grant whatever its rights: it would take effect on the host. */
-#define IN_GRANTS_NEVER 1
+#define PTS_MAJOR_FIRST 136
+#define PTS_MAJOR_LAST 143
 
+/*
+ * A pseudo-terminal. The one that a process was started on may be the operator's choice, outside
+ * of every object.
+ */
+static __always_inline bool is_pts(struct dentry *dentry)
+{
+	__u32 major = dentry->d_inode->i_rdev >> 20;
+
+	return major >= PTS_MAJOR_FIRST && major <= PTS_MAJOR_LAST;
+}
+
+/*
+ * never: refused in a host grant whatever its rights, by never_rule: it would take effect on the
+ * host.
+ */
 static __always_inline int verdict(__u32 bench, __u32 hook, struct dentry *located,
 				   struct dentry *shown, __u32 wanted, struct decision *decision,
 				   __u32 never, __u32 never_rule)

@@ -2,9 +2,6 @@
 /* What is done to a file through its descriptor, and descriptors that come from elsewhere. */
 #include "check.h"
 
-#define PTS_MAJOR_FIRST 136
-#define PTS_MAJOR_LAST 143
-
 #define F_SETLEASE 1024
 #define F_NOTIFY 1026
 
@@ -52,13 +49,10 @@ static __always_inline bool asks_only(unsigned int cmd)
  */
 static __always_inline int check_ioctl(struct file *file, unsigned int cmd)
 {
-	__u32 major = file->f_path.dentry->d_inode->i_rdev >> 20;
-
 	if (asks_only(cmd))
 		return 0;
 	/* The process's own terminal, the operator's choice; typing into it is another matter. */
-	if (major >= PTS_MAJOR_FIRST && major <= PTS_MAJOR_LAST && cmd != TIOCSTI &&
-	    cmd != TIOCLINUX)
+	if (is_pts(file->f_path.dentry) && cmd != TIOCSTI && cmd != TIOCLINUX)
 		return 0;
 	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_IOCTL, BM_R | BM_W, 0, 0);
 }

@@ -27,6 +27,11 @@
 #define MNT_INTERNAL 0x4000
 #define SB_KERNMOUNT (1 << 22)
 #define PROT_EXEC 0x4
+#define S_ISUID 04000
+#define S_ISGID 02000
+#define S_IFMT 0170000
+#define S_IFCHR 0020000
+#define S_IFBLK 0060000
 
 #define KERNEL __attribute__((preserve_access_index))
 

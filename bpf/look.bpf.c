@@ -2,20 +2,7 @@
 /* Looking: stat, readlink, watches. They must not tell what there is on the host. */
 #include "check.h"
 
-#define PTS_MAJOR_FIRST 136
-#define PTS_MAJOR_LAST 143
-
-/*
- * The terminal that a process was started on may be the operator's choice, outside of every
- * object; fstat(2) on it tells what the process holds already.
- */
-static __always_inline bool is_pts(struct dentry *dentry)
-{
-	__u32 major = dentry->d_inode->i_rdev >> 20;
-
-	return major >= PTS_MAJOR_FIRST && major <= PTS_MAJOR_LAST;
-}
-
+/* fstat(2) on its terminal tells a process what it holds already. */
 SEC("lsm/inode_getattr")
 int BPF_PROG(bm_getattr, const struct path *path, int ret)
 {

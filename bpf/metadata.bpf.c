@@ -2,9 +2,6 @@
 /* Sizes, modes, owners, times. A host grant never carries what would be a privilege on the host. */
 #include "check.h"
 
-#define S_ISUID 04000
-#define S_ISGID 02000
-
 /* include/linux/fs.h; macros, so not in BTF. */
 #define ATTR_ATIME (1 << 4)
 #define ATTR_MTIME (1 << 5)

@@ -5,12 +5,6 @@
  */
 #include "check.h"
 
-#define S_ISUID 04000
-#define S_ISGID 02000
-#define S_IFMT 0170000
-#define S_IFCHR 0020000
-#define S_IFBLK 0060000
-
 static __always_inline bool is_device(umode_t mode)
 {
 	return (mode & S_IFMT) == S_IFCHR || (mode & S_IFMT) == S_IFBLK;
