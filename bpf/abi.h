@@ -152,6 +152,14 @@ struct bm_grant {
 #define BM_POOL6_FIRST 0xfd
 #define BM_POOL6_SECOND 0x62
 
+/* carried: the files that an arrival brought as its stdin, stdout and stderr. */
+struct bm_carried_key {
+	__u32 bench;
+	__u32 device;
+	__u64 inode;
+};
+#define BM_MAX_CARRIED 4096
+
 /* destinations: the sealed set of each Bench. IPv4 as ::ffff:a.b.c.d, network byte order. */
 struct bm_dest_key {
 	__u32 bench;
@@ -260,6 +268,7 @@ _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_grant) == 16, "map value");
+_Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 16 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");

@@ -58,14 +58,27 @@ int BPF_PROG(bm_migrate, struct cgroup *to, const char *path, struct task_struct
 	return 0;
 }
 
-/* The mode of an open file, 0 when fd is closed. */
-static __always_inline __u32 mode_of(struct fdtable *fdt, int fd)
+/*
+ * The mode of an open file, 0 when fd is closed. A regular file is the operator's redirection: that
+ * it may be looked at by fstat(2), as every program does, is remembered.
+ */
+static __always_inline __u32 carry(struct fdtable *fdt, int fd, __u32 bench)
 {
+	struct bm_carried_key key = { .bench = bench };
 	struct file **slot = fdt->fd;
 	struct file *file = NULL;
+	__u32 mode, one = 1;
 
 	bpf_probe_read_kernel(&file, sizeof(file), slot + fd);
-	return file ? BPF_CORE_READ(file, f_path.dentry, d_inode, i_mode) : 0;
+	if (!file)
+		return 0;
+	mode = BPF_CORE_READ(file, f_path.dentry, d_inode, i_mode);
+	if ((mode & S_IFMT) != S_IFREG)
+		return mode;
+	key.device = BPF_CORE_READ(file, f_path.dentry, d_inode, i_sb, s_dev);
+	key.inode = BPF_CORE_READ(file, f_path.dentry, d_inode, i_ino);
+	bpf_map_update_elem(&carried, &key, &one, BPF_ANY);
+	return mode;
 }
 
 SEC("lsm/bprm_committed_creds")
@@ -75,8 +88,8 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 	struct bm_bench *bench = bench_of_current();
 	struct bm_event *event;
 	struct fdtable *fdt;
+	__u32 id, mode[3];
 	bool arrived;
-	__u32 id;
 
 	if (!bench)
 		return 0;
@@ -85,14 +98,16 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 	set_state(task, BM_TASK_RESIDENT, id);
 	if (!arrived)
 		return 0;
+	fdt = task->files->fdt;
+	for (int fd = 0; fd < 3; fd++)
+		mode[fd] = carry(fdt, fd, id);
 	event = record(id, BM_HOOK_ARRIVAL, BM_ALLOW, BM_RULE_NONE, 0);
 	if (!event)
 		return 0;
 	record_current(event);
-	fdt = task->files->fdt;
 	event->arrival.fd = 0;
 	for (int fd = 0; fd < 3; fd++)
-		event->arrival.mode[fd] = mode_of(fdt, fd);
+		event->arrival.mode[fd] = mode[fd];
 	bpf_ringbuf_submit(event, 0);
 	return 0;
 }

@@ -30,6 +30,7 @@
 #define S_ISUID 04000
 #define S_ISGID 02000
 #define S_IFMT 0170000
+#define S_IFREG 0100000
 #define S_IFCHR 0020000
 #define S_IFBLK 0060000
 

@@ -2,17 +2,38 @@
 /* Looking: stat, readlink, watches. They must not tell what there is on the host. */
 #include "check.h"
 
-/* fstat(2) on its terminal tells a process what it holds already. */
+/* What it was started with, a process holds already. */
+static __always_inline bool was_carried(__u32 bench, struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+	struct bm_carried_key key = { .bench = bench,
+				      .device = inode->i_sb->s_dev,
+				      .inode = inode->i_ino };
+
+	return bpf_map_lookup_elem(&carried, &key);
+}
+
 SEC("lsm/inode_getattr")
 int BPF_PROG(bm_getattr, const struct path *path, int ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct dentry *dentry = path->dentry;
+	struct decision decision;
+	struct bm_bench *bench;
+	__u32 id;
 
 	/* overlayfs asks its layers under its mounter's credentials, and through no mount of ours.
 	 */
-	if (ret || task->cred != task->real_cred || is_pts(path->dentry))
+	if (ret || task->cred != task->real_cred)
 		return ret;
-	return check_path(path, path->dentry, BM_HOOK_GETATTR, BM_R, 0, 0);
+	bench = bench_of_current();
+	if (!bench)
+		return 0;
+	id = bench->id;
+	decide_at(id, path->mnt, dentry, BM_R, &decision);
+	if (decision.rule == BM_RULE_NONE || is_pts(dentry) || was_carried(id, dentry))
+		return 0;
+	return verdict(id, BM_HOOK_GETATTR, dentry, dentry, BM_R, &decision, 0, 0);
 }
 
 SEC("lsm/inode_readlink")

@@ -48,6 +48,15 @@ struct {
 	__type(value, struct bm_stats);
 } stats SEC(".maps") __weak;
 
+/* Written by programs: one that is forgotten is refused, and no Bench fills it for another for
+ * long. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, BM_MAX_CARRIED);
+	__type(key, struct bm_carried_key);
+	__type(value, __u32);
+} carried SEC(".maps") __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, BM_RING_BYTES);
