@@ -52,21 +52,32 @@ static __always_inline int check_path(const struct path *path, struct dentry *sh
 }
 
 /*
- * The same for hooks that get a dentry alone. overlayfs calls them again for its layers with its
- * mounter's credentials; what the task asked for was judged on the overlay's own dentry.
+ * overlayfs calls the inode hooks again for its layers, with its mounter's credentials; what the
+ * task asked for was judged on the overlay's own dentry. Other credentials than its own a task can
+ * bring about too (an io_uring personality), but never a host root's: no Bench has CAP_SYS_ADMIN
+ * there.
  */
+static __always_inline bool acts_as_mounter(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct cred *cred = task->cred;
+	__u32 capabilities = 0;
+
+	if (cred == task->real_cred || cred->user_ns->level)
+		return false;
+	bpf_probe_read_kernel(&capabilities, sizeof(capabilities), &cred->cap_effective);
+	return capabilities & (1u << CAP_SYS_ADMIN);
+}
+
+/* The same as check_path() for hooks that get a dentry alone. */
 static __always_inline int check_dentry(struct dentry *dentry, __u32 hook, __u32 wanted,
 					__u32 never, __u32 never_rule)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct bm_bench *bench = bench_of_current();
 	struct decision decision;
-	struct bm_bench *bench;
 	__u32 id;
 
-	if (task->cred != task->real_cred)
-		return 0;
-	bench = bench_of_current();
-	if (!bench)
+	if (!bench || acts_as_mounter())
 		return 0;
 	id = bench->id;
 	decide_dentry(id, dentry, wanted, &decision);

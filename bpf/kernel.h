@@ -27,6 +27,8 @@
 #define MNT_INTERNAL 0x4000
 #define SB_KERNMOUNT (1 << 22)
 #define PROT_EXEC 0x4
+#define CAP_SYS_ADMIN 21
+#define RENAME_WHITEOUT (1 << 2)
 #define S_ISUID 04000
 #define S_ISGID 02000
 #define S_IFMT 0170000
@@ -116,7 +118,18 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL;
 
-struct cred;
+struct user_namespace {
+	int level;
+} KERNEL;
+
+/* Two words in 6.1, one in 6.12; the low half is first in both. */
+struct any_capabilities {
+};
+
+struct cred {
+	struct any_capabilities cap_effective;
+	struct user_namespace *user_ns;
+} KERNEL;
 
 struct task_struct {
 	int pid;

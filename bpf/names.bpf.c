@@ -62,7 +62,10 @@ SEC("lsm/path_rename")
 int BPF_PROG(bm_rename, const struct path *old_dir, struct dentry *old, const struct path *new_dir,
 	     struct dentry *dentry, unsigned int flags, int ret)
 {
-	return ret ?: check_path(old_dir, old, BM_HOOK_RENAME, BM_W, 0, 0)
+	/* A whiteout is a device node, and means "deleted" to an overlay of the host's. */
+	__u32 never = flags & RENAME_WHITEOUT;
+
+	return ret ?: check_path(old_dir, old, BM_HOOK_RENAME, BM_W, never, BM_RULE_PRIVILEGE)
 		   ?: check_path(new_dir, dentry, BM_HOOK_RENAME, BM_W, 0, 0);
 }
 

@@ -179,6 +179,9 @@ static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *our
 				      "the rootfs has a layer that is no absolute path");
 	if (r == 0 && bm_mount_option(m->options, "upperdir", buf, sizeof(buf)))
 		r = add_layer(own, view, buf, BM_R | BM_W | BM_X, err);
+	/* Where it makes copies before it moves them up. */
+	if (r == 0 && bm_mount_option(m->options, "workdir", buf, sizeof(buf)))
+		r = add_layer(own, view, buf, BM_R | BM_W | BM_X, err);
 	return r;
 }
 
