@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ways to open a file. What opens nothing (truncate, stat, link, xattr ...) is issue 3. */
+/* Ways to open a file. What opens nothing is in names.c, meta.c and fds.c. */
 #include "payload.h"
 
 #include <dirent.h>
@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/io_uring.h>
 #include <linux/openat2.h>
 
 static const struct {
@@ -155,38 +154,6 @@ int probe_openat32(char **args)
 	long r = path ? call32(295, AT_FDCWD, (long)path, O_RDONLY) : 0;
 
 	return path ? (r < 0 ? (int)-r : 0) : setup("mmap");
-}
-
-/* One openat through a ring of io_uring. */
-int probe_uring(char **args)
-{
-	struct io_uring_params p = {};
-	int ring = (int)syscall(SYS_io_uring_setup, 2, &p);
-	struct io_uring_sqe *sqe;
-	struct io_uring_cqe *cqe;
-	char *sq, *cq;
-
-	if (ring < 0)
-		return errno;
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, ring,
-		  IORING_OFF_SQ_RING);
-	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*cqe), PROT_READ | PROT_WRITE,
-		  MAP_SHARED, ring, IORING_OFF_CQ_RING);
-	sqe = mmap(NULL, p.sq_entries * sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring,
-		   IORING_OFF_SQES);
-	if (sq == MAP_FAILED || cq == MAP_FAILED || sqe == MAP_FAILED)
-		return setup("mmap");
-	*sqe = (struct io_uring_sqe){ .opcode = IORING_OP_OPENAT,
-				      .fd = AT_FDCWD,
-				      .addr = (uintptr_t)args[0] };
-	if (args[1]) /* in a kernel thread of the ring */
-		sqe->flags = IOSQE_ASYNC;
-	((uint32_t *)(sq + p.sq_off.array))[0] = 0;
-	__atomic_store_n((uint32_t *)(sq + p.sq_off.tail), 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
-		return setup("io_uring_enter");
-	cqe = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
-	return cqe->res < 0 ? -cqe->res : 0;
 }
 
 int probe_handle(char **args)

@@ -37,7 +37,25 @@ long call32(long nr, long a, long b, long c);
 /* files.c */
 probe_fn probe_open, probe_openat, probe_openat2, probe_creat, probe_fopen, probe_reopen;
 probe_fn probe_getdents, probe_thread, probe_fork, probe_vfork, probe_open32, probe_openat32;
-probe_fn probe_uring, probe_handle, probe_named, probe_memfd, probe_chdir, probe_exchange;
+probe_fn probe_handle, probe_named, probe_memfd, probe_chdir, probe_exchange;
+
+/* names.c */
+probe_fn probe_node, probe_bind, probe_mkdir, probe_rmdir, probe_unlink, probe_unlinkat;
+probe_fn probe_symlink, probe_link, probe_linkat, probe_rename, probe_rename2, probe_byfd, probe_in;
+
+/* meta.c */
+probe_fn probe_truncate, probe_ftruncate, probe_chmod, probe_fchmod, probe_fchmodat;
+probe_fn probe_fchmodat2, probe_chown, probe_fchown, probe_utimes, probe_futimens, probe_setxattr;
+probe_fn probe_fsetxattr, probe_setcap, probe_removexattr, probe_setacl, probe_getxattr;
+probe_fn probe_listxattr, probe_stat, probe_lstat, probe_fstatat, probe_fstat, probe_statx;
+probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
+
+/* fds.c */
+probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
+probe_fn probe_dnotify, probe_receive, tool_send;
+
+/* ring.c */
+probe_fn probe_uring, probe_ring_stat, probe_ring_link, probe_ring_unlink, probe_ring_xattr;
 
 /* exec.c */
 probe_fn probe_ok, probe_execve, probe_execveat, probe_fexec, probe_opathexec, probe_ldso;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is done to a file through its descriptor, and descriptors that come from outside. */
+#include "payload.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+
+#define IOCTL_32 54
+/* Where `send` listens, in the Bench's own file system. */
+#define SENDER "/work/sender"
+
+int probe_ioctl(char **args)
+{
+	int fd = open(args[0], O_RDONLY);
+	int flags = FS_NODUMP_FL;
+
+	if (fd < 0)
+		return setup(args[0]);
+	if (!strcmp(args[1], "get"))
+		return outcome(ioctl(fd, FS_IOC_GETFLAGS, &flags));
+	if (!strcmp(args[1], "set"))
+		return outcome(ioctl(fd, FS_IOC_SETFLAGS, &flags));
+	if (!strcmp(args[1], "asks")) /* what any libc asks of any file */
+		return outcome(ioctl(fd, FIONREAD, &flags));
+	return setup("no such request");
+}
+
+int probe_ioctl32(char **args)
+{
+	int fd = open(args[0], O_RDONLY);
+	char *flags = low_string("");
+	long r;
+
+	if (fd < 0 || !flags)
+		return setup(args[0]);
+	r = call32(IOCTL_32, fd, FS_IOC32_GETFLAGS, (long)flags);
+	return r < 0 ? (int)-r : 0;
+}
+
+/* 0 also when only the file system can't: then nothing had refused. */
+int probe_clone(char **args)
+{
+	int from = open(args[0], O_RDONLY), to = open(args[1], args[2] ? O_WRONLY : O_RDONLY);
+
+	if (from < 0 || to < 0)
+		return setup(args[1]);
+	return ioctl(to, FICLONE, from) < 0 && errno != EOPNOTSUPP ? errno : 0;
+}
+
+int probe_flock(char **args)
+{
+	int fd = open(args[0], O_RDONLY);
+
+	return fd < 0 ? setup(args[0])
+		      : outcome(flock(fd, (args[1] ? LOCK_EX : LOCK_SH) | LOCK_NB));
+}
+
+int probe_lock(char **args)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int fd = open(args[0], O_RDONLY);
+
+	return fd < 0 ? setup(args[0]) : outcome(fcntl(fd, args[1] ? F_OFD_SETLK : F_SETLK, &lock));
+}
+
+int probe_lease(char **args)
+{
+	int fd = open(args[0], O_RDONLY);
+
+	return fd < 0 ? setup(args[0]) : outcome(fcntl(fd, F_SETLEASE, F_RDLCK));
+}
+
+int probe_dnotify(char **args)
+{
+	int fd = open(args[0], O_RDONLY | O_DIRECTORY);
+
+	return fd < 0 ? setup(args[0]) : outcome(fcntl(fd, F_NOTIFY, DN_ACCESS | DN_MULTISHOT));
+}
+
+static int flags_of(const char *mode)
+{
+	return !strcmp(mode, "opath") ? O_PATH : !strcmp(mode, "rw") ? O_RDWR : O_RDONLY;
+}
+
+static int unix_socket(const char *path, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	strncpy(address->sun_path, path, sizeof(address->sun_path) - 1);
+	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+}
+
+static void send_fd(int to, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec byte = { "x", 1 };
+	struct msghdr message = { .msg_iov = &byte,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (sendmsg(to, &message, 0) < 0)
+		setup("sendmsg");
+}
+
+/* Outside: whoever connects to SOCKET and says "MODE PATH" gets a descriptor of it. */
+int tool_send(char **args)
+{
+	struct sockaddr_un address;
+	int listener = unix_socket(args[0], &address);
+
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    chmod(args[0], 0777) < 0 || listen(listener, 8) < 0)
+		return setup(args[0]);
+	puts("sending");
+	fflush(stdout);
+	for (;;) {
+		char line[512] = "", *path = line, *mode;
+		int peer = accept(listener, NULL, NULL), fd;
+
+		if (peer < 0 || recv(peer, line, sizeof(line) - 1, 0) <= 0)
+			return setup("accept");
+		mode = strsep(&path, " ");
+		fd = path ? open(path, flags_of(mode)) : -1;
+		if (fd < 0)
+			setup("open");
+		else
+			send_fd(peer, fd);
+		close(fd);
+		close(peer);
+	}
+}
+
+/* The kernel does not say why a descriptor was left out, only that it was: EACCES stands for it. */
+int probe_receive(char **args)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	char line[512], byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	struct sockaddr_un address;
+	int to = unix_socket(SENDER, &address);
+
+	snprintf(line, sizeof(line), "%s %s", args[0], args[1]);
+	if (to < 0 || connect(to, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    send(to, line, strlen(line), 0) < 0 || recvmsg(to, &message, 0) != 1)
+		return setup("sender");
+	if (CMSG_FIRSTHDR(&message))
+		return 0;
+	return message.msg_flags & MSG_CTRUNC ? EACCES : setup("no descriptor was sent");
+}
