@@ -26,6 +26,7 @@ machine_up() {
 	mount -o loop "$tmp/image" "$tmp/disk" || return 1
 	disk=$tmp/disk
 	network_up || return 1
+	helpers_up || return 1
 	benchmon ls >/dev/null || return 1
 }
 
@@ -50,8 +51,18 @@ network_up() {
 	world=$!
 }
 
+# The Python that all helpers are run by.
+helpers_up() {
+	mkfifo "$tmp/requests" "$tmp/answers" || return 1
+	exec {requests}<>"$tmp/requests" {answers}<>"$tmp/answers"
+	python3 -B -S -s "$e2e/helpers/server.py" "$tmp/requests" "$tmp/answers" \
+		</dev/null >"$tmp/server" 2>&1 &
+	helpers=$!
+}
+
 machine_down() {
 	clean_up
+	[[ -z ${helpers-} ]] || kill "$helpers"
 	[[ -z ${world-} ]] || kill "$world"
 	daemon_pid && kill "$daemon" && soon gone "$daemon"
 	ip link delete e2e0
@@ -63,7 +74,7 @@ machine_down() {
 # Whatever a case that failed may have left.
 clean_up() {
 	local name id pid
-	machine_state >"$tmp/after"
+	machine_state "$tmp/after"
 	while read -r pid name; do
 		[[ $name == gatekeeperd ]] || kill -9 "$pid"
 	done < <(grep -vxFf "$tmp/topic" "$tmp/after" | sed -n 's/^process //p')
@@ -86,37 +97,8 @@ clean_up() {
 } >/dev/null 2>&1
 
 # One line for each thing that benchmon makes and might leave.
-machine_state() {
-	local path pid comm value mounts=(/proc/1/mounts)
-	daemon_pid || echo 'not exactly one gatekeeperd'
-	[[ -z $daemon ]] || mounts+=("/proc/$daemon/mounts")
-	for path in "${mounts[@]}"; do
-		while read -r _ value _; do
-			echo "mount $value"
-		done <"$path"
-	done
-	for path in /sys/class/net/* /run/netns/* /sys/fs/cgroup/benchmon/*/ /sys/fs/cgroup/e2e*/ \
-		/sys/fs/bpf/*/ /sys/fs/bpf/benchmon/*/* /run/benchmon/*/* \
-		/run/benchmon/*/*/* /var/lib/benchmon/*.* /var/lib/benchmon/benches/* /run/crun/* \
-		/tmp/* /var/tmp/* /dev/shm/* "$tmp"/c/*; do
-		[[ $path == *'*'* ]] || echo "path $path"
-	done
-	for path in /proc/sys/net/ipv[46]/conf/*/forwarding; do
-		read -r value <"$path"
-		echo "$path $value"
-	done
-	for path in /proc/[0-9]*; do
-		pid=${path#/proc/}
-		# Kernel threads have no program; ours come and go.
-		[[ -e $path/exe && $pid -ne $$ && $pid -ne $BASHPID ]] || continue
-		{ read -r comm <"$path/comm"; } 2>/dev/null || continue
-		echo "process $pid $comm"
-	done
-	nft list tables
-	if [[ -n $daemon ]]; then
-		set -- "/proc/$daemon/fd/"*
-		echo "gatekeeperd has $# fds open"
-	fi
+machine_state() { # FILE
+	helper state "$1" $$
 }
 
 # What the programs in the kernel decide by. Of a Bench that lives it may change, so this is looked
@@ -130,32 +112,23 @@ maps_state() {
 }
 
 remember() {
-	machine_state >"$tmp/before"
+	machine_state "$tmp/before"
 }
 
 as_before() {
-	machine_state >"$tmp/after"
+	machine_state "$tmp/after"
 	cmp -s "$tmp/before" "$tmp/after"
 }
 
-# Told from the rest, because the daemon hears of the end of a connection when it comes to it.
-fds_as_before() {
-	daemon_pid || return 1
-	set -- "/proc/$daemon/fd/"*
-	grep -qxF "gatekeeperd has $# fds open" "$tmp/before"
-}
-
-# What ends in the background (a link of the kernel, a process whose socket was closed) has its time.
+# The daemon hears of the end of a connection when it comes to it, and a link of the kernel goes in
+# the background.
 nothing_left() {
 	local end=$((SECONDS + 20))
-	until fds_as_before || ((SECONDS >= end)); do
-		tick
-	done
 	until as_before; do
 		if ((SECONDS >= end)); then
 			echo 'left behind (+), or missing (-):'
 			diff -U 0 "$tmp/before" "$tmp/after" | grep '^[+-][^+-]'
-			ls -l "/proc/$daemon/fd"
+			daemon_pid && readlink "/proc/$daemon/fd/"* | sort | uniq -c
 			return 1
 		fi
 		tick

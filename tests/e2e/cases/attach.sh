@@ -131,8 +131,14 @@ case_by_pid() {
 case_by_cgroup() {
 	pid=$(crun state c1 | jq .pid)
 	life c1 "$pid" --cgroup /e2e/c1
-	attached a1 --cgroup /sys/fs/cgroup/e2e/c1/
-	detached a1 0
+	bm attach a1 --cgroup /sys/fs/cgroup/e2e/c1/ --format json
+	did '"name":"a1"' '"origin":"attached"' '"cgroup":"/e2e/c1"'
+	cp "$tmp/out" "$tmp/json"
+	bm detach a1 --format json
+	did '"bench":"a1"' '"revoked":[]'
+	cat "$tmp/out" >>"$tmp/json"
+	py jsonlines "$tmp/json"
+	rm "$tmp/json"
 }
 
 case_userns() {
@@ -235,6 +241,7 @@ case_host() {
 	kill "$sleeper"
 	wait "$sleeper" || :
 	soon rmdir /sys/fs/cgroup/e2e/host
+	daemon_pid
 	for sleeper in 1 2 "$$" "$daemon"; do
 		bm attach a1 --pid "$sleeper"
 		refused 125 "process $sleeper "

@@ -13,6 +13,9 @@ case_in_json() {
 	bm doctor --format json
 	did "\"kernel\":\"$(uname -r)\"" '"can_enforce":true' '"result":"ok"'
 	[[ $out != *'"failed"'* && $out != *'"not-tried"'* ]] || fail 'a check failed'
+	cp "$tmp/out" "$tmp/json"
+	py jsonlines "$tmp/json"
+	rm "$tmp/json"
 	bm doctor x
 	refused 2 'doctor: one argument too many: x'
 }

@@ -361,7 +361,7 @@ case_unconfirmed() {
 case_asked() {
 	local answer
 	for answer in n EOF; do
-		capture python terminal "$answer" benchmon grant e1 file "$disk/src" </dev/null
+		python terminal "$answer" benchmon grant e1 file "$disk/src"
 		ended 1
 		printed "path      $disk/src" 'appears   /in/src' 'rights    ro: read only' \
 			'Grant this to e1? [y/N] ' 'benchmon: not granted'
@@ -394,12 +394,12 @@ case_swapped() {
 	did revoked
 	# The object itself moved, and a link in its place: no longer what was shown.
 	echo "mv '$disk/a/dir' '$disk/a/old'; ln -s /etc '$disk/a/dir'" >"$tmp/swap"
-	capture python terminal "$tmp/swap:y" benchmon grant e1 file "$disk/a/dir" </dev/null
+	python terminal "$tmp/swap:y" benchmon grant e1 file "$disk/a/dir"
 	ended 125
 	printed 'the object has changed since it was shown (rule: confirmation); grant it again'
 	# And its owner.
 	echo "chown 1:1 '$disk/b/dir'" >"$tmp/swap"
-	capture python terminal "$tmp/swap:y" benchmon grant e1 file "$disk/b/dir" </dev/null
+	python terminal "$tmp/swap:y" benchmon grant e1 file "$disk/b/dir"
 	ended 125
 	printed 'the object has changed since it was shown (rule: confirmation); grant it again'
 	rm -r "$disk/a" "$disk/b" "$disk/which" "$tmp/swap"

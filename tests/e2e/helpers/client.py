@@ -10,8 +10,8 @@ PATH = "/run/benchmon/gatekeeperd.sock"
 class Client:
     def __init__(self):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(60)
         self.socket.connect(PATH)
+        self.socket.settimeout(60)
 
     def __enter__(self):
         return self

@@ -44,10 +44,13 @@ def replay():
     return benches
 
 
-def dump(name):
-    command = ["bpftool", "-j", "map", "dump", "pinned", MAPS + name]
-    text = subprocess.run(command, check=True, capture_output=True).stdout
-    return [item.get("formatted", item) for item in json.loads(text)]
+def dump(*names):
+    """The entries of pinned maps, with their types."""
+    script = "".join(f"map dump pinned {MAPS}{name}\n" for name in names)
+    text = subprocess.run(["bpftool", "-j", "batch", "file", "-"], input=script, check=True,
+                          capture_output=True, text=True).stdout
+    found = [command["output"] for command in json.loads(text)]
+    return [[item.get("formatted", item) for item in entries] for entries in found]
 
 
 def number(value):
@@ -56,7 +59,8 @@ def number(value):
 
 def check_subset(benches):
     """Every entry of a Bench that is known; every grant's one of that grant, with no more rights."""
-    for entry in dump("grants"):
+    grants, destinations, known = dump("grants", "destinations", "benches")
+    for entry in grants:
         key, value = entry["key"], entry["value"]
         bench = benches.get(number(key["bench"]))
         if bench is None:
@@ -70,11 +74,11 @@ def check_subset(benches):
                        or grant["object"] != number(key["object"])
                        or rights & ~(3 if grant["rights"] == "rw" else 1)):
             raise SystemExit(f"kernel: beyond the ledger: {entry}, ledger: {grant}")
-    for entry in dump("destinations"):
+    for entry in destinations:
         bench = benches.get(number(entry["key"]["bench"]))
         if bench is None or number(entry["value"]["grant"]) not in bench[1]:
             raise SystemExit(f"kernel: a destination beyond the ledger: {entry}")
-    for entry in dump("benches"):
+    for entry in known:
         if number(entry["value"]["id"]) not in benches:
             raise SystemExit(f"kernel: a Bench beyond the ledger: {entry}")
 

@@ -63,8 +63,8 @@ def malformed():
             (b"[]", "not a JSON object"),
             (b'"x"', "not a JSON object"),
             (b"17", "JSON"),
-            (b"{}{}", "more than one JSON value"),
-            (b'{"v":1,"op":"ls"} x', "more than one JSON value"),
+            (b"{}{}", "JSON"),
+            (b'{"v":1,"op":"ls"} x', "JSON"),
             (b'{"v":1,"op":"ls",}', "JSON"),
             (b"{'v':1,'op':'ls'}", "JSON"),
             (b'{"v":1,"op":"ls" /* x */}', "JSON"),
@@ -103,14 +103,14 @@ def requests():
             ({"op": "LS"}, 'unknown request "LS"'),
             ({"op": "\x1b[2Jls"}, 'unknown request "\\x1b[2Jls"'),
             ({"op": "ls", "offset": -1}, '"offset" is no number from 0 up'),
-            ({"op": "ls", "offset": "1"}, '"offset" is no number from 0 up'),
+            ({"op": "ls", "offset": "1"}, '"offset" is of the wrong type'),
             ({"op": "show"}, "names no Bench"),
-            ({"op": "show", "bench": 1}, "names no Bench"),
+            ({"op": "show", "bench": 1}, 'show: "bench" is of the wrong type'),
             ({"op": "destroy"}, "names no Bench"),
-            ({"op": "detach", "bench": None}, "names no Bench"),
+            ({"op": "detach", "bench": None}, '"bench" is of the wrong type'),
             ({"op": "create"}, "no root file system was passed"),
             ({"op": "attach", "bench": "x1"}, 'needs "bench" and "container"'),
-            ({"op": "attach", "bench": "x1", "container": "c"}, 'needs "bench" and "container"'),
+            ({"op": "attach", "bench": "x1", "container": "c"}, "is of the wrong type"),
             ({"op": "attach", "bench": "x1", "container": {}}, "not exactly one container"),
             (
                 {"op": "attach", "bench": "x1", "container": {"id": "a", "pid": 1}},
@@ -127,13 +127,20 @@ def requests():
             ({"op": "revoke", "bench": BENCH}, "name a grant, or a Bench with --all"),
             ({"op": "revoke", "all": True}, "names no Bench"),
             ({"op": "events", "since": -1, "bench": BENCH}, '"since" is no number from 0 up'),
-            ({"op": "events", "since": "x", "bench": BENCH}, '"since" is no number from 0 up'),
+            ({"op": "events", "since": "x", "bench": BENCH}, '"since" is of the wrong type'),
+            ({"op": "events", "follow": 1}, '"follow" is of the wrong type'),
+            ({"op": "revoke", "bench": BENCH, "all": 1}, '"all" is of the wrong type'),
+            ({"op": "revoke", "bench": BENCH, "all": "true"}, '"all" is of the wrong type'),
+            ({"op": "exec", "bench": BENCH, "argv": "true"}, '"argv" is of the wrong type'),
+            ({"op": "exec", "bench": BENCH, "argv": {}}, '"argv" is of the wrong type'),
+            ({"op": "confirm", "token": 5, "how": "yes"}, '"token" is of the wrong type'),
+            ({"op": "confirm", "token": "1", "how": True}, '"how" is of the wrong type'),
             ({"op": "grant", "bench": BENCH, "kind": "x"}, "unknown kind"),
             ({"op": "grant", "bench": BENCH}, "unknown kind"),
             ({"op": "grant", "bench": BENCH, "kind": "net"}, '"destination" is missing'),
             (
                 {"op": "grant", "bench": BENCH, "kind": "net", "destination": 5},
-                '"destination" is missing',
+                '"destination" is of the wrong type',
             ),
             (
                 {"op": "grant", "bench": BENCH, "kind": "file", "source": "/x", "rights": "ro"},
@@ -151,7 +158,7 @@ def requests():
 
 
 def unknown_keys():
-    fd = opened("/")
+    fd = opened(os.environ["BENCHMON_ROOTFS"])
     with Client() as client:
         for op in ("version", "create", "attach", "detach", "destroy", "grant", "confirm",
                    "revoke", "ls", "show", "events", "exec"):
@@ -197,11 +204,12 @@ def commands():
     pipes = os.pipe()
     fds = [pipes[0], pipes[1], pipes[1]]
     with Client() as client:
-        for keys in ({}, {"argv": []}, {"argv": [""]}, {"argv": "true"}, {"argv": [1]},
+        for keys in ({}, {"argv": []}, {"argv": [""]}, {"argv": [1]},
                      {"argv": ["true", None]}, {"argv": [["true"]]}):
             refused(client.ask("exec", fds, bench=BENCH, **keys), "protocol",
                     "needs a command and three fds")
-        refused(client.ask("exec", fds, bench=BENCH, argv=["true"], cwd="/nowhere"), "exec")
+        refused(client.ask("exec", fds, bench=BENCH, argv=["true"], cwd="/nowhere"), "cwd",
+                "the working directory: No such file", "give a directory of the Bench")
         version(client)
 
 
@@ -357,9 +365,9 @@ def insider():
             with open(f"{place}/cgroup.procs", "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))
             for client in (early, Client()):
-                for op in ("ls", "version", "revoke"):
-                    refused(client.ask(op), "not-from-inside",
-                            f"process {os.getpid()} runs in Bench {BENCH}")
+                for op in ("show", "destroy", "grant", "revoke"):
+                    refused(client.ask(op, bench=BENCH), "not-from-inside",
+                            f"process {os.getpid()} runs in ")
             os._exit(0)
         check(os.waitpid(pid, 0)[1] == 0, f"asked from inside {place}")
     os.rmdir(below)
@@ -399,7 +407,6 @@ def tokens():
             refused(client.ask("confirm", token=wrong, how="yes"), "confirmation",
                     "nothing on this connection awaits that confirmation; grant it again")
         refused(client.ask("confirm", how="yes"), "confirmation")
-        refused(client.ask("confirm", token=5, how="yes"), "confirmation")
         refused(other.ask("confirm", token=mine, how="yes"), "confirmation")
         refused(client.ask("confirm", token=mine, how="maybe"), "protocol", '"how" is tty or yes')
         refused(client.ask("confirm", token=mine), "protocol", '"how" is tty or yes')

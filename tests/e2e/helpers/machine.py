@@ -1,0 +1,100 @@
+"""What is on this machine that benchmon makes and might leave: one line for each thing."""
+import glob
+import os
+import socket
+import struct
+
+PATHS = """
+/sys/class/net/* /run/netns/* /sys/fs/cgroup/benchmon/*/ /sys/fs/cgroup/e2e*/ /sys/fs/cgroup/e2e/*/
+/sys/fs/bpf/* /sys/fs/bpf/benchmon/*/* /run/benchmon/*/* /run/benchmon/*/*/* /var/lib/benchmon/*.*
+/var/lib/benchmon/benches/* /run/crun/* /tmp/* /var/tmp/* /dev/shm/*
+""".split()
+
+NFNL_SUBSYS_NFTABLES = 10
+NFT_MSG_GETTABLE = 1
+NLM_F_REQUEST_DUMP = 0x301
+NLMSG_DONE = 3
+NFTA_TABLE_NAME = 1
+
+
+def read(path):
+    """Empty where it has gone meanwhile."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def gatekeepers():
+    """The daemons, without their helpers."""
+    parents = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        stat = read(path)
+        name, _, rest = stat.partition("(")[2].rpartition(")")
+        fields = rest.split()
+        if name == "gatekeeperd" and fields[0] != "Z":
+            parents[path.split("/")[2]] = fields[1]
+    return [pid for pid, parent in parents.items() if parent not in parents]
+
+
+def tables():
+    """Names of the nftables tables in this network namespace, by netlink: `nft` takes its time."""
+    found = []
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12) as netlink:
+        netlink.bind((0, 0))
+        kind = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE
+        netlink.send(struct.pack("=IHHIIBBH", 20, kind, NLM_F_REQUEST_DUMP, 1, 0, 0, 0, 0))
+        while True:
+            data = netlink.recv(65536)
+            while data:
+                length, kind = struct.unpack("=IH", data[:6])
+                if kind == NLMSG_DONE:
+                    return sorted(found)
+                attributes = data[20:length]
+                while attributes:
+                    size, attribute = struct.unpack("=HH", attributes[:4])
+                    if attribute == NFTA_TABLE_NAME:
+                        found.append(attributes[4:size - 1].decode())
+                    attributes = attributes[(size + 3) & ~3:]
+                data = data[(length + 3) & ~3:]
+
+
+def processes(daemon):
+    """Those with a program; kernel threads come and go."""
+    own = str(os.getpid())
+    for path in glob.glob("/proc/[0-9]*"):
+        pid = path[6:]
+        try:
+            os.readlink(f"{path}/exe")
+        except OSError:
+            continue
+        # A daemon that was started meanwhile is as good.
+        if pid != own:
+            yield f"process {'-' if pid == daemon else pid} {read(f'{path}/comm').strip()}"
+
+
+def state(runner):
+    """`runner` is the shell whose children are the test's own doing."""
+    daemons = gatekeepers()
+    if len(daemons) != 1:
+        yield f"{len(daemons)} gatekeeperd"
+    daemon = daemons[0] if daemons else ""
+    for pid in ["1"] + daemons:
+        for line in read(f"/proc/{pid}/mounts").splitlines():
+            yield f"mount {'1' if pid == '1' else 'gatekeeperd'} {line.split()[1]}"
+    for pattern in PATHS:
+        yield from (f"path {path}" for path in glob.glob(pattern))
+    for path in glob.glob("/proc/sys/net/ipv[46]/conf/*/forwarding"):
+        yield f"{path} {read(path).strip()}"
+    yield from (f"table {name}" for name in tables())
+    for line in processes(daemon):
+        if line.split()[1] != runner:
+            yield line
+    if daemon:
+        yield f"gatekeeperd has {len(os.listdir(f'/proc/{daemon}/fd'))} fds open"
+
+
+def write_state(path, runner):
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in sorted(state(runner)))
