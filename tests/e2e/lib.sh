@@ -2,6 +2,9 @@
 # What the cases share: running benchmon, saying what must come of it, waiting for what will come.
 : "${e2e:?}"
 
+# Of a case, in seconds, on a machine that is emulated and busy.
+patience=${E2E_PATIENCE:-300}
+
 fail() { # WHY: ends the case
 	echo "$*"
 	if [[ -n ${last-} ]]; then
@@ -96,7 +99,7 @@ helper() { # WORD...
 	set -- "${@//$'\t'/$'\x1f'}"
 	printf '%s\n' "$number$IFS$*" >&"$requests"
 	until [[ $answer == "$number "* ]]; do
-		read -rt 240 -u "$answers" answer || fail "no answer: $*"
+		read -rt "$patience" -u "$answers" answer || fail "no answer: $*"
 	done
 	return "${answer#* }"
 }

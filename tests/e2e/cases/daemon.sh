@@ -175,7 +175,7 @@ case_hung_up() {
 }
 
 case_crashes() {
-	py crash 20 "$disk/rounds"
+	py crash "${E2E_ROUNDS:-20}" "$disk/rounds" "${E2E_SEED:-1}"
 	rm -r "$disk/rounds"
 	mkdir "$disk/rounds"
 }

@@ -1,4 +1,4 @@
-"""crash.py ROUNDS DIRECTORY: kills gatekeeperd at some moment of what it was asked for.
+"""crash.py ROUNDS DIRECTORY SEED: kills gatekeeperd at some moment of what it was asked for.
 
 A round asks for a Bench, a grant, a revocation or an end, and kills the daemon after the ledger has
 grown by some lines and a while that differs from round to round, counted in turns of a loop. Then
@@ -16,8 +16,7 @@ import sys
 from client import Client, check, daemon, opened
 from ledger import LEDGER, verify
 
-ROUNDS, DIRECTORY = int(sys.argv[1]), sys.argv[2]
-SEED = 20240611
+ROUNDS, DIRECTORY, SEED = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 BENCH = "k1"
 
 
@@ -82,8 +81,10 @@ def killer(pid, lines, turns):
             os._exit(0)
     for _ in range(turns):
         pass
-    os.kill(pid, signal.SIGKILL)
-    os._exit(0)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    finally:
+        os._exit(0)
 
 
 def mounts_of(pid):
