@@ -211,7 +211,7 @@ attack: deps
 e2e: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@tools/rootfs >/dev/null
-	@tests/e2e/drive "$(KERNEL)"
+	@tests/e2e/drive $(KERNEL)
 
 -include $(wildcard build/bpf/*.d) $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
