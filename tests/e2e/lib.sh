@@ -76,7 +76,7 @@ tick() {
 }
 
 soon() { # COMMAND...: becomes true within a minute
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + 180))
 	until "$@"; do
 		((SECONDS < end)) || fail "never: $*"
 		tick

@@ -123,7 +123,7 @@ as_before() {
 # The daemon hears of the end of a connection when it comes to it, and a link of the kernel goes in
 # the background.
 nothing_left() {
-	local end=$((SECONDS + 20))
+	local end=$((SECONDS + 180))
 	until as_before; do
 		if ((SECONDS >= end)); then
 			echo 'left behind (+), or missing (-):'
