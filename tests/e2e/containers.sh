@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # Containers that somebody else makes, with crun as it comes: the test's own, never benchmon's.
 : "${e2e:?}" "${tmp:?}" "${disk:?}"
 

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # What the cases share: running benchmon, saying what must come of it, waiting for what will come.
 : "${e2e:?}"
 

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # The machine the cases run on: a root file system for Benches, a disk whose files can be granted, a
 # network beyond the host; what is on it now, and how to get rid of it.
 : "${e2e:?}" "${repo:?}"
@@ -79,12 +79,12 @@ clean_up() {
 		[[ $name == gatekeeperd ]] || kill -9 "$pid"
 	done < <(grep -vxFf "$tmp/topic" "$tmp/after" | sed -n 's/^process //p')
 	timeout 60 benchmon ls --format json </dev/null >"$tmp/list"
-	for name in $(grep -o '"name":"[^"]*"' "$tmp/list" | cut -d '"' -f 4); do
+	while read -r name; do
 		timeout 60 benchmon detach "$name" || timeout 60 benchmon destroy "$name"
-	done
-	for id in $(crun list -q); do
+	done < <(grep -o '"name":"[^"]*"' "$tmp/list" | cut -d '"' -f 4)
+	while read -r id; do
 		crun delete --force "$id"
-	done
+	done < <(crun list -q)
 	for name in "$tmp"/v1 "$tmp"/c/*/rootfs "$tmp"/mnt*; do
 		umount -l "$name"
 	done

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # Containers that exist: walled in where they are, and let go again.
 : "${e2e:?}" "${tmp:?}" "${disk:?}"
 

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # gatekeeperd comes and goes, and what it put up stays.
 : "${e2e:?}" "${tmp:?}" "${disk:?}" "${server:?}"
 
@@ -27,7 +27,7 @@ agent() { # COMMAND: leaves its output in $out
 	local line
 	echo "$1" >&"$to"
 	out=
-	while line_from "$from" line && [[ $line != done ]]; do
+	while line_from "$from" line && [[ $line != 'done' ]]; do
 		out+=$line$'\n'
 	done
 	last="agent: $1"

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # This kernel can enforce: else none of these cases would mean anything.
 : "${e2e:?}"
 

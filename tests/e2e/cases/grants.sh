@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # What may be granted and where it may appear, as the one who asks for it sees it.
 : "${e2e:?}" "${tmp:?}" "${disk:?}" "${server:?}"
 

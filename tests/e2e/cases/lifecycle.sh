@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # A Bench from its making to its end, and what a payload is given.
 : "${e2e:?}" "${tmp:?}" "${disk:?}" "${server:?}"
 

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # The socket, by whoever speaks another protocol than benchmon does.
 : "${e2e:?}" "${tmp:?}" "${disk:?}"
 
