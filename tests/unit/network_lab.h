@@ -297,6 +297,17 @@ static inline bool gone(int ns, const char *interface)
 	return !found;
 }
 
+/* An interface that was set up without a peer says so when the kernel gets to it. */
+static inline bool without_carrier(int ns, const char *interface)
+{
+	autofree char *link = NULL;
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip -o link show %s", interface);
+	link = output(ns, command);
+	return strstr(link, "state LOWERLAYERDOWN");
+}
+
 /* Its route is the last thing that an interface gets after it was set up. */
 static inline bool has_link_local(int ns, const char *interface)
 {

@@ -212,6 +212,7 @@ static void test_refusals(void **state)
 	must(host_ns, "ip link add bm7 type veth peer name d1; "
 		      "ip addr add 10.209.0.1/24 dev d1; ip link set d1 up; "
 		      "ip route del default");
+	await(host_ns, RTMGRP_LINK, without_carrier, "d1");
 	remember();
 	assert_int_equal(bm_link_setup(bench_ns, 7, &d, &err), -EEXIST);
 	assert_non_null(strstr(err.message, "bm7 that benchmon did not make"));
