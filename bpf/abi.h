@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 1
+#define BM_ABI_VERSION 2
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -99,12 +99,20 @@ enum bm_rule {
 	BM_RULE_MAX,
 };
 
+/* What of a Bench is decided otherwise than by default. */
+enum bm_bench_flags {
+	BM_BENCH_NESTED = 1, /* has objects within objects, or excepted names: the nearest decides */
+	BM_BENCH_IMAGE = 2,  /* exec: image. Nothing executes but what is in its read-only rootfs */
+};
+
 /* benches: cgroup id -> struct bm_bench */
 struct bm_bench {
 	__u32 id;
 	__u32 level;
 	/* CLOCK_MONOTONIC ns. A task that started before was there already: never an arrival. */
 	__u64 attached_ns;
+	__u32 flags; /* enum bm_bench_flags */
+	__u32 pad;
 };
 
 /* Most distinct cgroup levels that Benches may lie at; one more is refused at attach. */
@@ -262,7 +270,7 @@ struct bm_task {
 	__u32 pad;
 };
 
-_Static_assert(sizeof(struct bm_bench) == 16, "map value");
+_Static_assert(sizeof(struct bm_bench) == 24, "map value");
 _Static_assert(sizeof(struct bm_config) == 48 + 8 * BM_FILTER_WORDS, "global variable");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
