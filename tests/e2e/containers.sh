@@ -4,9 +4,15 @@
 
 runc=(crun --cgroup-manager=cgroupfs)
 
+spec_of() { # KIND FILE: as crun has it
+	local options=()
+	[[ $1 == plain ]] || options=(--rootless)
+	(cd "$tmp" && crun spec "${options[@]}" && mv config.json "$2")
+}
+
 # Its rootfs is Debian under a layer of its own; /vol is a directory of the host, on a disk.
 bundle() { # NAME plain|userns JQ-FILTER COMMAND...
-	local dir=$tmp/c/$1 spec=(spec)
+	local dir=$tmp/c/$1 spec=$tmp/spec.$2
 	mkdir -p "$dir"/{rootfs,upper,work} "$disk/vol"
 	echo secret >"$disk/vol/secret"
 	# Its root's as Podman would map it: what is made in / is root's own.
@@ -14,23 +20,26 @@ bundle() { # NAME plain|userns JQ-FILTER COMMAND...
 	mount -t overlay -o "lowerdir=$BENCHMON_ROOTFS,upperdir=$dir/upper,workdir=$dir/work" e2e \
 		"$dir/rootfs"
 	cp /bin/busybox "$dir/rootfs/busybox"
-	[[ $2 == plain ]] || spec+=(--rootless)
-	(cd "$dir" && rm -f config.json && crun "${spec[@]}" && mv config.json spec.json)
+	[[ -e $spec ]] || spec_of "$2" "$spec"
 	jq --arg name "$1" --arg vol "$disk/vol" --arg kind "$2" '
 		def ids: [{containerID: 0, hostID: 300000, size: 65536}];
 		.process.terminal = false | .process.args = $ARGS.positional |
 		.root.readonly = false | .linux.cgroupsPath = "/e2e/" + $name |
 		.mounts += [{destination: "/vol", type: "bind", source: $vol, options: ["bind"]}] |
 		if $kind == "userns" then .linux.uidMappings = ids | .linux.gidMappings = ids
-		else . end | '"$3" "$dir/spec.json" --args "${@:4}" >"$dir/config.json"
+		else . end | '"$3" "$spec" --args "${@:4}" >"$dir/config.json"
 }
 
 created() { # NAME [OPTION...]: leaves its pid in $pid
 	local dir=$tmp/c/$1
 	# Its streams are the operator's: what it says is in $dir/said.
-	"${runc[@]}" "${@:2}" create --bundle "$dir" "$1" </dev/null >"$dir/said" 2>&1 ||
-		fail "crun create: $(<"$dir/said")"
-	pid=$("${runc[@]}" state "$1" | jq .pid)
+	"${runc[@]}" "${@:2}" create --bundle "$dir" --pid-file "$dir/pid" "$1" </dev/null \
+		>"$dir/said" 2>&1 || fail "crun create: $(<"$dir/said")"
+	pid_of "$1"
+}
+
+pid_of() { # NAME: into $pid
+	slurp "$tmp/c/$1/pid" pid
 }
 
 started() { # NAME

@@ -119,17 +119,17 @@ life() { # CONTAINER PID HOW...
 }
 
 case_by_id() {
-	pid=$(crun state c1 | jq .pid)
+	pid_of c1
 	life c1 "$pid" c1
 }
 
 case_by_pid() {
-	pid=$(crun state c1 | jq .pid)
+	pid_of c1
 	life c1 "$pid" --pid "$pid"
 }
 
 case_by_cgroup() {
-	pid=$(crun state c1 | jq .pid)
+	pid_of c1
 	life c1 "$pid" --cgroup /e2e/c1
 	bm attach a1 --cgroup /sys/fs/cgroup/e2e/c1/ --format json
 	did '"name":"a1"' '"origin":"attached"' '"cgroup":"/e2e/c1"'
@@ -313,7 +313,7 @@ case_cgroup_v1() {
 	removed first
 	soon rmdir "$tmp/v1/first"
 	# One that is in both is in v2: that is what counts.
-	pid=$(crun state c1 | jq .pid)
+	pid_of c1
 	mkdir "$tmp/v1/c1"
 	echo "$pid" >"$tmp/v1/c1/cgroup.procs"
 	attached a1 c1

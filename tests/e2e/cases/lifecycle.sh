@@ -375,7 +375,7 @@ case_json() {
 
 case_narrow() {
 	local command
-	for command in '' version doctor help 'help run' 'help exec' 'help events' 'help create' \
+	for command in '' version help 'help run' 'help exec' 'help events' 'help create' \
 		'help attach' 'help detach' 'help destroy' 'help ls' 'help show' 'help grant' \
 		'help revoke' 'help doctor' 'help version'; do
 		# shellcheck disable=SC2086
