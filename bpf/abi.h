@@ -74,6 +74,9 @@ enum bm_hook {
 	BM_HOOK_GETATTR,
 	BM_HOOK_READLINK,
 	BM_HOOK_NOTIFY,
+	BM_HOOK_FILE_PERMISSION,
+	BM_HOOK_LOOKUP,
+	BM_HOOK_IO_URING,
 	BM_HOOK_MAX,
 };
 
@@ -95,14 +98,16 @@ enum bm_rule {
 	BM_RULE_EXEC_REFUSED,  /* the kernel's own: a noexec mount, or no x bit */
 	BM_RULE_PRIVILEGE,     /* set-id, capability, device node, owner: would be the host's too */
 	BM_RULE_HOST_TOOLS,    /* would stall or spy on the host's use of a ro object */
+	BM_RULE_IO_URING,      /* a Bench has no rings */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_MAX,
 };
 
 /* What of a Bench is decided otherwise than by default. */
 enum bm_bench_flags {
-	BM_BENCH_NESTED = 1, /* has objects within objects, or excepted names: the nearest decides */
-	BM_BENCH_IMAGE = 2,  /* exec: image. Nothing executes but what is in its read-only rootfs */
+	BM_BENCH_NESTED =
+		1,          /* has objects within objects, or excepted names: the nearest decides */
+	BM_BENCH_IMAGE = 2, /* exec: image. Nothing executes but what is in its read-only rootfs */
 };
 
 /* benches: cgroup id -> struct bm_bench */

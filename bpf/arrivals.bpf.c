@@ -59,8 +59,8 @@ int BPF_PROG(bm_migrate, struct cgroup *to, const char *path, struct task_struct
 }
 
 /*
- * The mode of an open file, 0 when fd is closed. A regular file is the operator's redirection: that
- * it may be looked at by fstat(2), as every program does, is remembered.
+ * The mode of an open file, 0 when fd is closed. What is no pipe or socket is the operator's
+ * redirection, outside of every object: it is remembered.
  */
 static __always_inline __u32 carry(struct fdtable *fdt, int fd, __u32 bench)
 {
@@ -73,7 +73,7 @@ static __always_inline __u32 carry(struct fdtable *fdt, int fd, __u32 bench)
 	if (!file)
 		return 0;
 	mode = BPF_CORE_READ(file, f_path.dentry, d_inode, i_mode);
-	if ((mode & S_IFMT) != S_IFREG)
+	if (BPF_CORE_READ(file, f_path.mnt, mnt_flags) & MNT_INTERNAL)
 		return mode;
 	key.device = BPF_CORE_READ(file, f_path.dentry, d_inode, i_sb, s_dev);
 	key.inode = BPF_CORE_READ(file, f_path.dentry, d_inode, i_ino);

@@ -20,6 +20,17 @@ static __always_inline bool is_pts(struct dentry *dentry)
 	return major >= PTS_MAJOR_FIRST && major <= PTS_MAJOR_LAST;
 }
 
+/* What it was started with, a process holds already. */
+static __always_inline bool was_carried(__u32 bench, struct dentry *dentry)
+{
+	struct inode *inode = dentry->d_inode;
+	struct bm_carried_key key = { .bench = bench,
+				      .device = inode->i_sb->s_dev,
+				      .inode = inode->i_ino };
+
+	return bpf_map_lookup_elem(&carried, &key);
+}
+
 /*
  * never: refused in a host grant whatever its rights, by never_rule: it would take effect on the
  * host.

@@ -32,6 +32,7 @@
 #define S_ISUID 04000
 #define S_ISGID 02000
 #define S_IFMT 0170000
+#define S_IFDIR 0040000
 #define S_IFREG 0100000
 #define S_IFCHR 0020000
 #define S_IFBLK 0060000
@@ -114,6 +115,11 @@ struct fdtable {
 	unsigned long *open_fds;
 } KERNEL;
 
+struct fs_struct {
+	struct path root;
+	struct path pwd;
+} KERNEL;
+
 struct files_struct {
 	struct fdtable *fdt;
 } KERNEL;
@@ -138,6 +144,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	const struct cred *cred;
 	struct css_set *cgroups;
+	struct fs_struct *fs;
 	struct files_struct *files;
 } KERNEL;
 

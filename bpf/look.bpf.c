@@ -2,17 +2,6 @@
 /* Looking: stat, readlink, watches. They must not tell what there is on the host. */
 #include "check.h"
 
-/* What it was started with, a process holds already. */
-static __always_inline bool was_carried(__u32 bench, struct dentry *dentry)
-{
-	struct inode *inode = dentry->d_inode;
-	struct bm_carried_key key = { .bench = bench,
-				      .device = inode->i_sb->s_dev,
-				      .inode = inode->i_ino };
-
-	return bpf_map_lookup_elem(&carried, &key);
-}
-
 SEC("lsm/inode_getattr")
 int BPF_PROG(bm_getattr, const struct path *path, int ret)
 {

@@ -94,6 +94,37 @@ static __always_inline void record_dentry(__u32 bench, __u32 hook, struct dentry
 	bpf_ringbuf_submit(event, 0);
 }
 
+/* For a hook that is told no dentry: the object's number has to do. */
+static __always_inline void record_inode(__u32 bench, __u32 hook, struct inode *inode, __u32 wanted,
+					 const struct decision *decision)
+{
+	struct bm_event *event = record(bench, hook, BM_DENY, decision->rule, EACCES);
+
+	if (!event)
+		return;
+	record_current(event);
+	event->file.inode = inode->i_ino;
+	event->file.device = inode->i_sb->s_dev;
+	event->file.wanted = wanted;
+	event->file.object = decision->object;
+	event->file.grant = decision->grant;
+	event->file.name_count = 0;
+	event->file.truncated = 0;
+	bpf_ringbuf_submit(event, 0);
+}
+
+/* Of what is no file. */
+static __always_inline void record_bare(__u32 bench, __u32 hook, __u32 rule, int error)
+{
+	struct bm_event *event = record(bench, hook, BM_DENY, rule, error);
+
+	if (!event)
+		return;
+	record_current(event);
+	__builtin_memset(&event->file, 0, offsetof(struct bm_event_file, names));
+	bpf_ringbuf_submit(event, 0);
+}
+
 static __always_inline void record_file(__u32 bench, __u32 hook, struct file *file, __u32 wanted,
 					const struct decision *decision)
 {

@@ -15,6 +15,8 @@
 
 #define WARM 1000     /* successes before it says that it runs */
 #define FAILURES 1000 /* after which it has seen enough */
+#define READ_WARM 10000
+#define READ_FAILURES 10000
 #define MAX_THREADS 32
 
 static const char *loop_path;
@@ -49,20 +51,53 @@ static void *open_again(void *arg)
 	return arg;
 }
 
-/* Prints "running", later SUCCESSES FAILURES and when the last success started. */
-int tool_loop(char **args)
+static int loop_fd;
+
+static void *read_again(void *arg)
+{
+	while (failures < READ_FAILURES) {
+		unsigned long start = now_ns();
+		char byte;
+
+		if (pread(loop_fd, &byte, 1, 0) < 0) {
+			failures++;
+			continue;
+		}
+		later(&last_success, start);
+		if (++successes == READ_WARM) {
+			puts("running");
+			fflush(stdout);
+		}
+	}
+	return arg;
+}
+
+static int in_threads(void *(*fn)(void *), const char *text)
 {
 	pthread_t threads[MAX_THREADS];
-	int count = atoi(args[1]);
+	int count = atoi(text);
 
-	loop_path = args[0];
 	for (int i = 0; i < count && i < MAX_THREADS; i++)
-		if (pthread_create(&threads[i], NULL, open_again, NULL))
+		if (pthread_create(&threads[i], NULL, fn, NULL))
 			return setup("thread");
 	for (int i = 0; i < count && i < MAX_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	printf("%lu %lu %lu\n", successes, failures, last_success);
 	return 0;
+}
+
+/* The same with one descriptor. */
+int tool_readers(char **args)
+{
+	loop_fd = open(args[0], O_RDONLY);
+	return loop_fd < 0 ? setup(args[0]) : in_threads(read_again, args[1]);
+}
+
+/* Prints "running", later SUCCESSES FAILURES and when the last success started. */
+int tool_loop(char **args)
+{
+	loop_path = args[0];
+	return in_threads(open_again, args[1]);
 }
 
 /* The rest of the arguments once a line has come in: by then the test may have moved it. */

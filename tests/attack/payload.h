@@ -55,7 +55,7 @@ probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe
 probe_fn probe_dnotify, probe_receive, tool_send;
 
 /* ring.c */
-probe_fn probe_uring, probe_ring_stat, probe_ring_link, probe_ring_unlink, probe_ring_xattr;
+probe_fn probe_uring;
 
 /* exec.c */
 probe_fn probe_ok, probe_execve, probe_execveat, probe_fexec, probe_opathexec, probe_ldso;
@@ -80,7 +80,10 @@ probe_fn probe_self, probe_switch, probe_ping6;
 probe_fn tool_arrive, tool_remount, tool_now, tool_deep;
 
 /* loop.c: what goes on while a grant is taken back */
-probe_fn tool_loop, tool_stream, tool_hold, tool_stay;
+probe_fn tool_loop, tool_readers, tool_stream, tool_hold, tool_stay;
+
+/* held.c */
+probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_blocked;
 
 /* serve.c */
 probe_fn tool_serve, tool_sniff, tool_listen;

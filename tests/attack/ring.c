@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same by io_uring: no system call enters, and with other credentials than the task's. */
+/* By io_uring: no system call enters, and with other credentials than the task's. */
 #include "payload.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,49 +68,4 @@ int probe_uring(char **args)
 				    .addr = (uintptr_t)args[0] };
 
 	return submit(sqe, args[1]);
-}
-
-int probe_ring_stat(char **args)
-{
-	struct statx stx;
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_STATX,
-				    .fd = AT_FDCWD,
-				    .addr = (uintptr_t)args[0],
-				    .len = STATX_BASIC_STATS,
-				    .addr2 = (uintptr_t)&stx };
-
-	return submit(sqe, args[1]);
-}
-
-int probe_ring_link(char **args)
-{
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_LINKAT,
-				    .fd = AT_FDCWD,
-				    .addr = (uintptr_t)args[0],
-				    .len = (uint32_t)AT_FDCWD,
-				    .addr2 = (uintptr_t)args[1] };
-
-	return submit(sqe, args[2]);
-}
-
-int probe_ring_unlink(char **args)
-{
-	struct io_uring_sqe sqe = { .opcode = IORING_OP_UNLINKAT,
-				    .fd = AT_FDCWD,
-				    .addr = (uintptr_t)args[0] };
-
-	return submit(sqe, args[1]);
-}
-
-int probe_ring_xattr(char **args)
-{
-	char value[16] = "value";
-	bool set = !strcmp(args[0], "set");
-	struct io_uring_sqe sqe = { .opcode = set ? IORING_OP_SETXATTR : IORING_OP_GETXATTR,
-				    .addr = (uintptr_t)args[2],
-				    .len = set ? 5 : sizeof(value),
-				    .addr2 = (uintptr_t)value,
-				    .addr3 = (uintptr_t)args[1] };
-
-	return submit(sqe, args[3]);
 }

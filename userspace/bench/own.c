@@ -15,11 +15,8 @@
 #include <linux/openat2.h>
 
 #include "base/cleanup.h"
-#include "base/helper.h"
 #include "base/io.h"
 #include "bpf/abi.h"
-
-#define MOUNTINFO_MAX (16u << 20)
 
 void bm_own_done(struct bm_own_list *own)
 {
@@ -201,32 +198,6 @@ static int check_rootfs(const struct bm_mount *rootfs, const struct bm_mounts *h
 	return 0;
 }
 
-static int open_mountinfo(void *arg, int *ret_fd, struct bm_error *err)
-{
-	const struct bm_target *target = arg;
-	autoclose self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	/* Read as from the namespace's root: init may have left that by chroot(2). */
-	if (self < 0 || setns(target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
-		return bm_fail_errno(err, errno, "enter the container's mount namespace");
-	*ret_fd = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? bm_fail_errno(err, errno, "the container's mounts") : 0;
-}
-
-static int read_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err)
-{
-	autoclose fd = -1;
-	char *text;
-	int r = bm_helper(open_mountinfo, (void *)(uintptr_t)target, &fd, err);
-
-	if (r < 0)
-		return r;
-	r = bm_read_fd(fd, MOUNTINFO_MAX, &text, NULL);
-	if (r == 0)
-		r = bm_mounts_parse(text, ret);
-	return r < 0 ? bm_fail_errno(err, -r, "the container's mounts") : 0;
-}
-
 int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
 		   struct bm_error *err)
 {
@@ -236,7 +207,7 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 	};
 	automounts mounts = {}, host = {}, ours = {};
 	autoown own = {};
-	int r = read_mounts(target, &mounts, err);
+	int r = bm_target_mounts(target, &mounts, err);
 
 	if (r == 0)
 		r = bm_mounts_read(1, &host, err);

@@ -372,6 +372,27 @@ static bool is_object(int fd, const struct bm_mount *m, const struct place_args 
 	       makedev(stx.stx_dev_major, stx.stx_dev_minor) == a->device;
 }
 
+int bm_mount_find(const struct bm_target *target, uint64_t device, uint64_t inode,
+		  uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err)
+{
+	struct place_args a = { .device = device, .inode = inode };
+	automounts mounts = {};
+	int count = 0, r = bm_target_mounts(target, &mounts, err);
+
+	*ret_fd = -1;
+	for (size_t i = 0; r == 0 && i < mounts.count; i++) {
+		autoclose fd = open_below(target->root, mounts.list[i].target, 0);
+
+		if (fd < 0 || !is_object(fd, &mounts.list[i], &a))
+			continue;
+		if ((size_t)count < max)
+			ret_ids[count] = mounts.list[i].id;
+		if (!count++)
+			*ret_fd = TAKE_FD(fd);
+	}
+	return r < 0 ? r : count;
+}
+
 /* By the fd, not by the path: that may lead elsewhere by now. */
 static int unmount_fd(int self, int fd)
 {

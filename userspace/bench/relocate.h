@@ -41,6 +41,13 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
 		  struct bm_error *err);
 
+/*
+ * The mounts of the Bench whose root is (device, inode): at most max of their ids, *ret_fd (O_PATH,
+ * the caller's; -1 when there is none) the object through the first. Returns how many there are.
+ */
+int bm_mount_find(const struct bm_target *target, uint64_t device, uint64_t inode,
+		  uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err);
+
 /* An absolute path without "..", ".", "//" or control bytes, not "/": -EINVAL says which. */
 int bm_dest_check(const char *dest, struct bm_error *err);
 

@@ -16,7 +16,10 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "base/io.h"
+#include "bench/mounts.h"
 #include "bench/userns.h"
+
+#define MOUNTINFO_MAX (16u << 20)
 
 const char *const bm_namespace_names[BM_NS_MAX] = { "pid", "mnt",    "net", "uts",
 						    "ipc", "cgroup", "user" };
@@ -143,4 +146,30 @@ int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err)
 	*ret = t;
 	t = BM_TARGET_NONE;
 	return 0;
+}
+
+static int open_mountinfo(void *arg, int *ret_fd, struct bm_error *err)
+{
+	const struct bm_target *target = arg;
+	autoclose self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* Read as from the namespace's root: init may have left that by chroot(2). */
+	if (self < 0 || setns(target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
+		return bm_fail_errno(err, errno, "enter the container's mount namespace");
+	*ret_fd = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? bm_fail_errno(err, errno, "the container's mounts") : 0;
+}
+
+int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err)
+{
+	autoclose fd = -1;
+	char *text;
+	int r = bm_helper(open_mountinfo, (void *)(uintptr_t)target, &fd, err);
+
+	if (r < 0)
+		return r;
+	r = bm_read_fd(fd, MOUNTINFO_MAX, &text, NULL);
+	if (r == 0)
+		r = bm_mounts_parse(text, ret);
+	return r < 0 ? bm_fail_errno(err, -r, "the container's mounts") : 0;
 }

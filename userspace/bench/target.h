@@ -39,6 +39,9 @@ struct bm_target {
  * namespace, init's own: init has left what the runtime made for it.
  */
 int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err);
+/* What is mounted in it, as seen from the root of its mount namespace. */
+struct bm_mounts;
+int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err);
 /* Accepts what is closed already. */
 void bm_target_close(struct bm_target *target);
 #define autotarget __attribute__((cleanup(bm_target_close))) struct bm_target

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
 #include "base/escape.h"
 #include "base/names.h"
 #include "cli/cli.h"
@@ -24,6 +26,42 @@ static int request_of(struct cli *cli, struct json_object *request, struct bm_er
 				 bm_escape(what, shown, sizeof(shown)));
 	bm_json_add_string(request, "grant", what);
 	return 0;
+}
+
+/* A line for each process, and for each thing that was done: what it held. */
+static void print_found(struct json_object *found)
+{
+	char comm[CLI_SHORT], what[CLI_SHORT], done[CLI_SHORT];
+	const char *said = NULL;
+	int64_t pid = 0;
+
+	for (size_t i = 0; found && i < json_object_array_length(found); i++) {
+		struct json_object *item = json_object_array_get_idx(found, i);
+		const char *now = bm_json_string(item, "done");
+		int64_t who = 0, fd;
+
+		bm_json_int(item, "pid", &who);
+		cli_show_key(item, "what", what, sizeof(what));
+		if (!said || !now || who != pid || strcmp(said, now)) {
+			if (said)
+				printf("\n");
+			if (who)
+				printf("  pid %lld (%s) %s: ", (long long)who,
+				       cli_show_key(item, "comm", comm, sizeof(comm)),
+				       cli_show_key(item, "done", done, sizeof(done)));
+			else
+				printf("  %s: ", cli_show_key(item, "done", done, sizeof(done)));
+		} else {
+			printf(", ");
+		}
+		printf("%s", what);
+		if (bm_json_int(item, "fd", &fd) == 0)
+			printf(" %lld", (long long)fd);
+		said = now ?: "";
+		pid = who;
+	}
+	if (said)
+		printf("\n");
 }
 
 int cmd_revoke(struct cli *cli, struct bm_error *err)
@@ -55,6 +93,7 @@ int cmd_revoke(struct cli *cli, struct bm_error *err)
 
 		printf("%s revoked\n", cli_show(id ?: "", shown, sizeof(shown)));
 	}
+	print_found(bm_json_get(reply, "found", json_type_array));
 	if (!revoked || !json_object_array_length(revoked))
 		printf("nothing was granted\n");
 	return 0;

@@ -67,7 +67,7 @@ struct daemon {
 	struct bm_store *store;
 	int state_dir, log_dir;
 	int epoll;
-	struct watch listener, signals, ring;
+	struct watch listener, signals, ring, timer;
 	struct connection *connections;
 	struct execution *executions;
 	struct init_watch *inits; /* lifecycle.c */
@@ -83,6 +83,10 @@ void daemon_log_error(const char *what, const struct bm_error *err);
 
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
+/* While something is held that is not granted, it is looked at again so often. */
+#define RECALL_REVIEW_MS 5000
+/* Once, in so many ms; 0: not any more. */
+void daemon_timer(struct daemon *d, unsigned int ms);
 
 /* ledger lines: fields is taken over. */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
@@ -95,7 +99,9 @@ bool bench_alive(const struct bench *bench); /* lifecycle.c */
 void now_text(char ret[40]);
 
 /* revoke.c */
-int grant_revoke(struct daemon *d, struct bench *bench, struct grant *grant, struct bm_error *err);
+/* ret_found (an array, may be NULL) gets what was found held, and what was done about it. */
+int grant_revoke(struct daemon *d, struct bench *bench, struct grant *grant,
+		 struct json_object *ret_found, struct bm_error *err);
 
 /* streams.c */
 void streams_wake(struct daemon *d);

@@ -16,6 +16,7 @@
 #include "bench/relocate.h"
 #include "bench/userns.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/recall.h"
 #include "network/link.h"
 #include "network/nft.h"
 
@@ -60,7 +61,7 @@ static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm
 	uint64_t object;
 
 	if (bm_object_get(d->kernel, fd, &object) < 0 ||
-	    bm_grant_get(d->kernel, bench->id, object, &there) < 0)
+	    bm_grant_get(d->kernel, bench->id, object, &there) < 0 || !there.rights)
 		return 0;
 	grant = bench_grant_of_object(bench, object);
 	if (!grant)
@@ -399,5 +400,6 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", grant_to_json(bench, g));
 	bench_add_grant(bench, TAKE_PTR(g));
+	recall_regranted(d, bench);
 	return 0;
 }

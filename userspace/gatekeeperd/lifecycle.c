@@ -19,6 +19,7 @@
 #include "bench/box.h"
 #include "bench/container.h"
 #include "bench/own.h"
+#include "gatekeeperd/recall.h"
 #include "network/link.h"
 #include "network/nft.h"
 
@@ -262,8 +263,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 				   bench->cgroup.level, err);
 	if (r == 0)
 		r = admit_own(d, bench, &own, err);
-	if (r == 0 && how->waiting)
-		r = mark_init(d, bench, how, err);
+	if (r == 0)
+		r = how->waiting ? mark_init(d, bench, how, err) : recall_attached(d, bench, err);
 	memcpy(bench->namespaces, bench->target.inode, sizeof(bench->namespaces));
 	return r;
 }
@@ -323,7 +324,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	while (r == 0 && bench->grants)
-		r = grant_revoke(d, bench, bench->grants, err);
+		r = grant_revoke(d, bench, bench->grants, NULL, err);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
@@ -358,5 +359,6 @@ int bench_end(struct daemon *d, struct bench *bench, const char *event, struct j
 		return r;
 	}
 	model_remove(&d->model, bench);
+	recall_review(d);
 	return 0;
 }

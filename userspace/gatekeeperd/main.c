@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <time.h>
 
@@ -22,6 +23,7 @@
 #include "base/io.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/recall.h"
 #include "gatekeeperd/unload.h"
 
 static int make_dir(const char *path, mode_t mode, int *ret_fd, struct bm_error *err)
@@ -98,6 +100,25 @@ static int watch_signals(struct daemon *d, struct bm_error *err)
 	return r < 0 ? bm_fail_errno(err, -r, "signals") : 0;
 }
 
+static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
+{
+	uint64_t count;
+
+	(void)events;
+	if (read(w->fd, &count, sizeof(count)) == sizeof(count))
+		recall_review(d);
+}
+
+static int watch_timer(struct daemon *d, struct bm_error *err)
+{
+	int r;
+
+	d->timer = (struct watch){ .fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+				   .ready = on_timer };
+	r = d->timer.fd < 0 ? -errno : daemon_watch(d, &d->timer, EPOLLIN);
+	return r < 0 ? bm_fail_errno(err, -r, "timer") : 0;
+}
+
 static int start(struct daemon *d, const char *socket_path, struct bm_error *err)
 {
 	int r;
@@ -122,6 +143,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = own_mounts(err);
 	if (r == 0)
 		r = watch_signals(d, err);
+	if (r == 0)
+		r = watch_timer(d, err);
 	if (r == 0)
 		r = bm_kernel_open(&d->kernel, err);
 	if (r == -ESTALE)
@@ -191,6 +214,7 @@ static void finish(struct daemon *d, const char *socket_path)
 		model_remove(&d->model, d->model.benches);
 	bm_close(d->listener.fd);
 	bm_close(d->signals.fd);
+	bm_close(d->timer.fd);
 	bm_kernel_close(d->kernel);
 	bm_store_close(d->store);
 	bm_ledger_close(d->ledger);
@@ -224,7 +248,8 @@ int main(int argc, char **argv)
 			    .epoll = -1,
 			    .listener.fd = -1,
 			    .signals.fd = -1,
-			    .ring.fd = -1 };
+			    .ring.fd = -1,
+			    .timer.fd = -1 };
 	const char *socket_path = BM_SOCKET_PATH;
 	bool doctor = false, json = false, unload = false, force = false;
 	struct bm_error err = {};

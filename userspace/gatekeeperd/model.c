@@ -110,6 +110,7 @@ void model_remove(struct model *model, struct bench *bench)
 	*at = bench->next;
 	while (bench->grants)
 		bench_remove_grant(bench, bench->grants);
+	bench_forget_revoked(bench);
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
 	free(bench);
@@ -170,7 +171,7 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 		bench->last_grant = grant->number;
 }
 
-void bench_remove_grant(struct bench *bench, struct grant *grant)
+static void unlink_grant(struct bench *bench, struct grant *grant)
 {
 	struct grant **at = &bench->grants;
 
@@ -178,7 +179,29 @@ void bench_remove_grant(struct bench *bench, struct grant *grant)
 		at = &(*at)->next;
 	*at = grant->next;
 	bench->grant_count--;
+}
+
+void bench_remove_grant(struct bench *bench, struct grant *grant)
+{
+	unlink_grant(bench, grant);
 	free(grant);
+}
+
+void bench_retire_grant(struct bench *bench, struct grant *grant)
+{
+	unlink_grant(bench, grant);
+	grant->next = bench->revoked;
+	bench->revoked = grant;
+}
+
+void bench_forget_revoked(struct bench *bench)
+{
+	while (bench->revoked) {
+		struct grant *grant = bench->revoked;
+
+		bench->revoked = grant->next;
+		free(grant);
+	}
 }
 
 struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant)
@@ -213,6 +236,7 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_string(json, "rights", g->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "directory", g->directory);
 	bm_json_add_bool(json, "idmap", g->idmap);
+	bm_json_add_string(json, "on_revoke", g->report ? "report" : "kill");
 	bm_json_add_int(json, "object", (int64_t)g->object);
 	bm_json_add_int(json, "device", (int64_t)g->device);
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
@@ -228,6 +252,7 @@ static bool take_string(struct json_object *json, const char *key, char *to, siz
 
 static bool file_from_json(struct json_object *json, struct grant *g)
 {
+	const char *on_revoke = bm_json_string(json, "on_revoke");
 	const char *rights = bm_json_string(json, "rights");
 	int64_t object, device, inode;
 
@@ -240,6 +265,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->writable = !strcmp(rights, "rw");
 	g->directory = bm_json_bool(json, "directory");
 	g->idmap = bm_json_bool(json, "idmap");
+	g->report = on_revoke && !strcmp(on_revoke, "report");
 	g->object = (uint64_t)object;
 	g->device = (uint64_t)device;
 	g->inode = (uint64_t)inode;

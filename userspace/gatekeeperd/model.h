@@ -19,6 +19,7 @@ enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
 enum bench_state { BENCH_MAKING, BENCH_READY, BENCH_BROKEN, BENCH_STATE_MAX };
 
 #define DEST_LEN 256
+#define GRANT_MOUNTS 4
 
 struct grant {
 	struct grant *next;
@@ -32,6 +33,9 @@ struct grant {
 	char dest[DEST_LEN];
 	bool writable, directory, idmap;
 	uint64_t object, device, inode;
+	bool report; /* on_revoke: what maps it is told and lives */
+	/* Ids of its mounts when they were taken away: what is held through them, was granted. */
+	uint64_t mounts[GRANT_MOUNTS];
 	/* net */
 	struct bm_destination destination;
 };
@@ -57,6 +61,8 @@ struct bench {
 	uint64_t first_event; /* place in the store; what stands before is a namesake's */
 	struct grant *grants;
 	size_t grant_count;
+	struct grant *revoked; /* file grants of which something may still be held */
+	bool recalling;        /* something is held of what is not granted */
 };
 
 struct model {
@@ -85,6 +91,9 @@ struct grant *bench_grant_of_object(struct bench *bench, uint64_t object);
 /* Takes over grant. */
 void bench_add_grant(struct bench *bench, struct grant *grant);
 void bench_remove_grant(struct bench *bench, struct grant *grant);
+/* From the grants to the revoked ones. */
+void bench_retire_grant(struct bench *bench, struct grant *grant);
+void bench_forget_revoked(struct bench *bench);
 
 /* The kernel's key of a net grant. */
 struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant);

@@ -78,6 +78,7 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 
 static int replay_revoke(struct bench *bench, struct json_object *json)
 {
+	struct json_object *mounts = bm_json_get(json, "mounts", json_type_array);
 	struct grant *grant;
 	int64_t number;
 
@@ -86,8 +87,16 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	if (number > bench->last_grant)
 		bench->last_grant = (uint32_t)number;
 	grant = bench_grant(bench, (uint32_t)number);
-	if (grant)
+	if (!grant)
+		return 0;
+	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
+		return 0;
+	}
+	for (size_t i = 0; mounts && i < GRANT_MOUNTS && i < json_object_array_length(mounts); i++)
+		grant->mounts[i] =
+			(uint64_t)json_object_get_int64(json_object_array_get_idx(mounts, i));
+	bench_retire_grant(bench, grant);
 	return 0;
 }
 
@@ -140,7 +149,7 @@ static bool keep_grant(void *ctx, const struct bm_grant_key *key, const struct b
 	/* Own objects are the walls' inside; of a Bench that the ledger lost they go too. */
 	if (!bench)
 		return false;
-	if (!value->grant)
+	if (!value->grant || !value->rights)
 		return true;
 	grant = bench_grant(bench, value->grant);
 	return grant && grant->kind == GRANT_FILE && grant->object == key->object &&

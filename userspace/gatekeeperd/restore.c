@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "bench/box.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/recall.h"
 #include "gatekeeperd/replay.h"
 #include "network/link.h"
 #include "network/nft.h"
@@ -78,7 +79,7 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 		next = g->next;
 		bench->linked |= g->kind == GRANT_NET;
 		if (!in_force(d, bench, g))
-			r = grant_revoke(d, bench, g, err);
+			r = grant_revoke(d, bench, g, NULL, err);
 	}
 	return r == 0 ? prune_nft(bench, err) : r;
 }
@@ -195,10 +196,17 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 			   "%zu entries in the kernel that the ledger has not: removed", dropped);
 	if (r < 0)
 		return r;
+	/* Whether something is still held is looked at anew. */
+	for (struct bench *b = d->model.benches; b; b = b->next) {
+		b->recalling = bm_recall_attached(d->kernel);
+		if (!b->recalling)
+			bench_forget_revoked(b);
+	}
 	for (struct bench *b = d->model.benches; b; b = next) {
 		next = b->next;
 		restore_or_break(d, b);
 	}
+	recall_review(d);
 	if (sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;

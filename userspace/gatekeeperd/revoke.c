@@ -7,12 +7,14 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "bench/relocate.h"
+#include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/recall.h"
 #include "network/link.h"
 #include "network/nft.h"
 
-static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
+static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
+		       struct json_object *found, struct bm_error *err)
 {
 	struct bm_grant tombstone = { .rights = 0, .grant = g->number };
 	int r = bm_grant_put(d->kernel, bench->id, g->object, &tombstone, err);
@@ -22,13 +24,7 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, s
 	r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
-	if (bench_alive(bench)) {
-		r = bm_mount_take(&bench->target, g->dest, g->device, g->inode, err);
-		if (r < 0)
-			return r;
-	}
-	r = bm_grant_drop(d->kernel, bench->id, g->object);
-	return r < 0 ? bm_fail_errno(err, -r, "grants") : 0;
+	return bench_alive(bench) ? recall_grant(d, bench, g, found, err) : 0;
 }
 
 static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
@@ -58,20 +54,47 @@ static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, st
 	return 0;
 }
 
-int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
+static void add_mounts(struct json_object *fields, const struct grant *g)
 {
-	struct json_object *fields;
-	int r = g->kind == GRANT_FILE ? revoke_file(d, bench, g, err)
-				      : revoke_net(d, bench, g, err);
+	struct json_object *mounts = json_object_new_array();
 
-	if (r < 0)
+	for (size_t i = 0; i < GRANT_MOUNTS && g->mounts[i]; i++)
+		json_object_array_add(mounts, json_object_new_int64((int64_t)g->mounts[i]));
+	bm_json_add(fields, "mounts", mounts);
+}
+
+int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
+		 struct json_object *ret_found, struct bm_error *err)
+{
+	struct json_object *found = json_object_new_array(), *fields;
+	bool file = g->kind == GRANT_FILE;
+	int r = file ? revoke_file(d, bench, g, found, err) : revoke_net(d, bench, g, err);
+
+	if (r < 0) {
+		json_object_put(found);
 		return r;
+	}
+	for (size_t i = 0; ret_found && i < json_object_array_length(found); i++)
+		json_object_array_add(ret_found,
+				      json_object_get(json_object_array_get_idx(found, i)));
 	fields = json_object_new_object();
 	bm_json_add_int(fields, "grant", g->number);
+	if (file) {
+		add_mounts(fields, g);
+		bm_json_add(fields, "found", json_object_get(found));
+	}
+	json_object_put(found);
 	r = bench_record(d, bench, "revoke", fields, err);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
 	/* Taken back it is, whether or not the ledger could say so. */
-	bench_remove_grant(bench, g);
+	if (file)
+		bench_retire_grant(bench, g);
+	else
+		bench_remove_grant(bench, g);
+	if (!bench->recalling) {
+		barred_bury(d, bench);
+		bench_forget_revoked(bench);
+	}
 	return r;
 }
 
@@ -108,7 +131,7 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	const char *id = bm_json_string(message->json, "grant");
-	struct json_object *list = json_object_new_array();
+	struct json_object *list = json_object_new_array(), *found = json_object_new_array();
 	struct bench *bench;
 	struct grant *grant;
 	int r;
@@ -116,12 +139,15 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	(void)c;
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "revoked", list);
+	bm_json_add(*ret_reply, "found", found);
 	if (id) {
 		r = find_grant(d, id, &bench, &grant, err);
 		if (r < 0)
 			return r;
 		add_id(list, bench, grant->number);
-		return grant_revoke(d, bench, grant, err);
+		r = grant_revoke(d, bench, grant, found, err);
+		recall_review(d);
+		return r;
 	}
 	if (!bm_json_bool(message->json, "all"))
 		return bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
@@ -129,7 +155,8 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	r = bench_of_request(d, message->json, &bench, err);
 	while (r == 0 && bench->grants) {
 		add_id(list, bench, bench->grants->number);
-		r = grant_revoke(d, bench, bench->grants, err);
+		r = grant_revoke(d, bench, bench->grants, found, err);
 	}
+	recall_review(d);
 	return r;
 }

@@ -2,6 +2,7 @@
 /* What every handler needs of the daemon: its event loop and its ledger. */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include "gatekeeperd/daemon.h"
 
@@ -15,6 +16,13 @@ int daemon_watch(struct daemon *d, struct watch *w, uint32_t events)
 void daemon_unwatch(struct daemon *d, struct watch *w)
 {
 	epoll_ctl(d->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+}
+
+void daemon_timer(struct daemon *d, unsigned int ms)
+{
+	struct itimerspec when = { .it_value = { ms / 1000, (long)(ms % 1000) * 1000000 } };
+
+	timerfd_settime(d->timer.fd, 0, &when, NULL);
 }
 
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,

@@ -11,7 +11,8 @@
 
 /* The maps and cgroup programs that user space works with, by pin name. */
 #define BM_MAPS(X)                                                                                 \
-	X(benches) X(objects) X(grants) X(destinations) X(stats) X(events) X(tasks) X(cgroups)
+	X(benches)                                                                                 \
+	X(objects) X(grants) X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \
@@ -35,6 +36,10 @@ struct bm_cgroup_program {
 };
 extern const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX];
 
+/* Programs that are attached only while a recall needs them; by pin name. */
+#define BM_RECALL_PROGRAM_MAX 3
+extern const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX];
+
 struct bm_kernel {
 	struct {
 #define X(name) int name;
@@ -42,6 +47,7 @@ struct bm_kernel {
 #undef X
 	} map;
 	int program[BM_CGROUP_PROGRAM_MAX];
+	int recall[BM_RECALL_PROGRAM_MAX];
 	volatile struct bm_config *config; /* the programs' own memory, mapped */
 	struct ring_buffer *ring;
 	void (*event)(void *ctx, const void *record, size_t size);

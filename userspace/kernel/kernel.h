@@ -64,6 +64,20 @@ struct bm_keep {
 int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_keep *keep,
 		    size_t *ret_dropped);
 
+/*
+ * The hooks that descriptors and working directories meet whose grant is gone. Hot for everybody on
+ * the machine, so attached only while needed; pinned, so that they stay without the daemon. On
+ * failure some may be attached. Both are 0 also when there was nothing to do.
+ */
+int bm_recall_attach(struct bm_kernel *kernel, struct bm_error *err);
+int bm_recall_detach(struct bm_kernel *kernel, struct bm_error *err);
+/* True when any is attached. */
+bool bm_recall_attached(struct bm_kernel *kernel);
+
+/* A file that the runtime or the operator gave a process of the Bench; device as st_dev. */
+int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
+bool bm_carried(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
+
 /* Waits until no program that began before the call still runs: a removed entry may be in use. */
 int bm_kernel_settle(void);
 

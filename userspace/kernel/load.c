@@ -100,6 +100,15 @@ static const struct {
 	{ "bm_ioctl_compat", "bpf_lsm_file_ioctl_compat", 0 },
 };
 
+/* Attached while they are needed: recall.c. */
+static bool on_demand(const struct bpf_program *program)
+{
+	for (size_t i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
+		if (!strcmp(bpf_program__name(program) + strlen("bm_"), bm_recall_programs[i]))
+			return true;
+	return false;
+}
+
 /* The number of arguments of a function in the kernel's BTF; -ENOENT. */
 static int arguments_of(const struct btf *btf, const char *function)
 {
@@ -151,7 +160,10 @@ static int pin_maps(struct benchmon *skel, struct bm_error *err)
 	return 0;
 }
 
-/* LSM and tracing programs are attached here and for all; cgroup programs wait for a Bench. */
+/*
+ * LSM and tracing programs are attached here and for all; cgroup programs wait for a Bench, those
+ * of a recall for a revocation.
+ */
 static int pin_program(struct bpf_program *program, struct bm_error *err)
 {
 	const char *name = bpf_program__name(program) + strlen("bm_");
@@ -162,7 +174,7 @@ static int pin_program(struct bpf_program *program, struct bm_error *err)
 
 	if (!bpf_program__autoload(program))
 		return 0;
-	if (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING) {
+	if (!on_demand(program) && (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING)) {
 		link = bpf_program__attach(program);
 		r = libbpf_get_error(link);
 		/* It only records. A kernel that has it inlined still enforces. */
@@ -300,6 +312,7 @@ static int check_links(struct bm_error *err)
 		enum bpf_prog_type type = bpf_program__type(program);
 
 		if (r < 0 || !bpf_program__autoload(program) || program == skel->progs.bm_refused ||
+		    on_demand(program) ||
 		    (type != BPF_PROG_TYPE_LSM && type != BPF_PROG_TYPE_TRACING))
 			continue;
 		r = check_link(program, err);
@@ -327,6 +340,11 @@ static int adopt(struct bm_kernel *kernel, struct bm_error *err)
 		if (r < 0)
 			return r;
 	}
+	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++) {
+		r = open_pin("programs", bm_recall_programs[i], &kernel->recall[i], err);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
@@ -341,6 +359,7 @@ int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
 		return bm_fail_errno(err, ENOMEM, "kernel");
 	memset(&kernel->map, 0xff, sizeof(kernel->map));
 	memset(kernel->program, 0xff, sizeof(kernel->program));
+	memset(kernel->recall, 0xff, sizeof(kernel->recall));
 	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
 		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
 			       "no bpffs at " BM_BPFFS);
@@ -371,6 +390,8 @@ void bm_kernel_close(struct bm_kernel *kernel)
 #undef X
 	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++)
 		bm_close(kernel->program[i]);
+	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
+		bm_close(kernel->recall[i]);
 	free(kernel);
 }
 

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bench/held.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <linux/kcmp.h>
+#include <linux/memfd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "bench/held_internal.h"
+
+#define PTS_MAJOR_FIRST 136
+#define PTS_MAJOR_LAST 143
+
+static const char *const names[] = {
+	[BM_HELD_FD] = "fd",           [BM_HELD_CWD] = "cwd",   [BM_HELD_ROOT] = "root",
+	[BM_HELD_MAPPING] = "mapping", [BM_HELD_LOCK] = "lock", [BM_HELD_WATCH] = "watch",
+	[BM_HELD_RING] = "ring",
+};
+_Static_assert(sizeof(names) / sizeof(names[0]) == BM_HELD_KIND_MAX, "a name for each kind");
+
+const char *bm_held_kind_name(enum bm_held_kind kind)
+{
+	return names[kind];
+}
+
+void bm_held_done(struct bm_held_list *held)
+{
+	free(held->list);
+	*held = (struct bm_held_list){};
+}
+
+static void note_device(struct walk *w, int fd)
+{
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		w->internal[w->internal_count++] = st.st_dev;
+	bm_close(fd);
+}
+
+/* The devices of the file systems that no path leads to: files of the host don't lie there. */
+static void learn_internal(struct walk *w)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) == 0) {
+		bm_close(pair[1]);
+		note_device(w, pair[0]);
+	}
+	note_device(w, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	note_device(w, memfd_create("benchmon", MFD_CLOEXEC));
+	note_device(w, memfd_create("benchmon", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_2MB));
+	note_device(w, memfd_create("benchmon", MFD_CLOEXEC | MFD_HUGETLB | MFD_HUGE_1GB));
+	note_device(w, (int)syscall(SYS_memfd_secret, O_CLOEXEC));
+	note_device(w, open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+	note_device(w, (int)syscall(SYS_pidfd_open, getpid(), 0));
+	note_device(w, epoll_create1(EPOLL_CLOEXEC));
+	w->anonymous = w->internal_count ? w->internal[w->internal_count - 1] : 0;
+}
+
+static bool is_internal(const struct walk *w, dev_t device)
+{
+	for (size_t i = 0; i < w->internal_count; i++)
+		if (w->internal[i] == device)
+			return true;
+	return false;
+}
+
+static bool is_known_mount(const struct walk *w, uint64_t id)
+{
+	for (size_t i = 0; i < w->mounts.count; i++)
+		if (w->mounts.list[i].id == id)
+			return true;
+	return false;
+}
+
+static bool is_pts(const struct statx *stx)
+{
+	return S_ISCHR(stx->stx_mode) && stx->stx_rdev_major >= PTS_MAJOR_FIRST &&
+	       stx->stx_rdev_major <= PTS_MAJOR_LAST;
+}
+
+int held_add(struct walk *w, const struct bm_held *held)
+{
+	struct bm_held *grown = reallocarray(w->found.list, w->found.count + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	w->found.list = grown;
+	grown[w->found.count++] = *held;
+	return 0;
+}
+
+/* Follows the magic link name in dir; 1 when it leads to something held, which *ret then is. */
+static int look(struct walk *w, int dir, const char *name, struct bm_held *ret)
+{
+	struct statx stx;
+	dev_t device;
+	ssize_t len;
+
+	/* Not synchronized: a hung server of its file system must not hang this. */
+	if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		  STATX_TYPE | STATX_INO | STATX_MNT_ID, &stx) < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	device = makedev(stx.stx_dev_major, stx.stx_dev_minor);
+	if (is_known_mount(w, stx.stx_mnt_id) || is_pts(&stx))
+		return 0;
+	if (is_internal(w, device))
+		return device == w->anonymous ? held_look_anonymous(w, dir, name, ret) : 0;
+	if (w->scan->carried && w->scan->carried(w->scan->ctx, device, stx.stx_ino))
+		return 0;
+	ret->mount = stx.stx_mnt_id;
+	ret->device = device;
+	ret->inode = stx.stx_ino;
+	ret->directory = S_ISDIR(stx.stx_mode);
+	len = readlinkat(dir, name, ret->path, sizeof(ret->path) - 1);
+	ret->path[len < 0 ? 0 : len] = '\0';
+	return 1;
+}
+
+/* flags and locks of descriptor number, from fdinfo. */
+static int look_closer(int task, struct bm_held *held)
+{
+	autofree char *info = NULL;
+	const char *flags;
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "fdinfo/%d", held->fd);
+	r = bm_read_file(task, path, 1 << 20, &info, NULL);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	flags = strstr(info, "flags:");
+	held->writable = flags && (strtoul(flags + 6, NULL, 8) & O_ACCMODE) != O_RDONLY;
+	if (strstr(info, "\nlock:"))
+		held->kind = BM_HELD_LOCK;
+	return 0;
+}
+
+static int walk_fds(struct walk *w, int task)
+{
+	autoclosedir DIR *dir = NULL;
+	autoclose fd = openat(task, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	TAKE_FD(fd);
+	while ((entry = readdir(dir))) {
+		struct bm_held held = { .kind = BM_HELD_FD, .pid = w->pid };
+		int r;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		held.fd = (int)strtol(entry->d_name, NULL, 10);
+		r = look(w, dirfd(dir), entry->d_name, &held);
+		if (r > 0 && held.kind == BM_HELD_FD)
+			r = look_closer(task, &held) ?: 1;
+		if (r > 0)
+			r = held_add(w, &held);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int walk_directory(struct walk *w, int task, const char *name, enum bm_held_kind kind)
+{
+	struct bm_held held = { .kind = kind, .pid = w->pid, .fd = -1 };
+	int r = look(w, task, name, &held);
+
+	return r > 0 ? held_add(w, &held) : r;
+}
+
+static int walk_mappings(struct walk *w, int process)
+{
+	autoclosedir DIR *dir = NULL;
+	autoclose fd = openat(process, "map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	TAKE_FD(fd);
+	while ((entry = readdir(dir))) {
+		struct bm_held held = { .kind = BM_HELD_MAPPING, .pid = w->pid, .fd = -1 };
+		struct stat st;
+		int r;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		r = look(w, dirfd(dir), entry->d_name, &held);
+		if (r > 0)
+			held.writable =
+				fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				st.st_mode & S_IWUSR;
+		if (r > 0)
+			r = held_add(w, &held);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Threads may have a table of descriptors, or a working directory, of their own. */
+static bool shares(pid_t process, pid_t task, int what)
+{
+	return process == task || syscall(SYS_kcmp, process, task, what, 0, 0) == 0;
+}
+
+static int walk_task(struct walk *w, pid_t task)
+{
+	char path[64];
+	autoclose dir = -1;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", w->pid, task);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (task == w->pid || !shares(w->pid, task, KCMP_FS)) {
+		r = walk_directory(w, dir, "cwd", BM_HELD_CWD);
+		if (r == 0)
+			r = walk_directory(w, dir, "root", BM_HELD_ROOT);
+	}
+	if (r == 0 && (task == w->pid || !shares(w->pid, task, KCMP_FILES)))
+		r = walk_fds(w, dir);
+	return r;
+}
+
+static int walk_process(void *ctx, pid_t pid)
+{
+	autoclosedir DIR *tasks = NULL;
+	autoclose dir = -1;
+	struct walk *w = ctx;
+	struct dirent *entry;
+	size_t before = w->found.count;
+	char path[64];
+	int r;
+
+	w->pid = pid;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return errno == ENOENT ? 0 : -errno;
+	r = walk_mappings(w, dir);
+	tasks = fdopendir(openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	while (r == 0 && tasks && (entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			r = walk_task(w, (pid_t)strtol(entry->d_name, NULL, 10));
+	if (w->found.count > before) {
+		autofree char *comm = NULL;
+
+		if (bm_read_file(dir, "comm", 64, &comm, NULL) < 0)
+			comm = strdup("");
+		for (size_t i = before; comm && i < w->found.count; i++)
+			snprintf(w->found.list[i].comm, sizeof(w->found.list[i].comm), "%.*s",
+				 (int)strcspn(comm, "\n"), comm);
+	}
+	return r;
+}
+
+int bm_held_find(const struct bm_held_scan *scan, struct bm_held_list *ret, struct bm_error *err)
+{
+	struct walk w = { .scan = scan };
+	int r = bm_target_mounts(scan->target, &w.mounts, err);
+
+	if (r < 0)
+		return r;
+	learn_internal(&w);
+	r = bm_cgroup_each(scan->cgroup, walk_process, &w);
+	bm_mounts_done(&w.mounts);
+	if (r < 0) {
+		bm_held_done(&w.found);
+		return bm_fail_errno(err, -r, "look for what process %d holds", w.pid);
+	}
+	*ret = w.found;
+	return 0;
+}
+
+int bm_held_open(const struct bm_held *held)
+{
+	char path[64];
+	int fd;
+
+	if (held->kind == BM_HELD_CWD || held->kind == BM_HELD_ROOT)
+		snprintf(path, sizeof(path), "/proc/%d/%s", held->pid, names[held->kind]);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", held->pid, held->fd);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}

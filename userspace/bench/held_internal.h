@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between held.c and held_watch.c. */
+#ifndef BENCHMON_HELD_INTERNAL_H
+#define BENCHMON_HELD_INTERNAL_H
+
+#include "bench/held.h"
+#include "bench/mounts.h"
+
+struct walk {
+	const struct bm_held_scan *scan;
+	struct bm_mounts mounts; /* the Bench's */
+	dev_t internal[16];
+	size_t internal_count;
+	dev_t anonymous; /* the one of eventfd, epoll, inotify, io_uring */
+	struct bm_held_list found;
+	pid_t pid;
+};
+
+int held_add(struct walk *w, const struct bm_held *held);
+
+/* A descriptor without a file: 1 when it is a way to files all the same, as *ret then says. */
+int held_look_anonymous(struct walk *w, int dir, const char *name, struct bm_held *ret);
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gatekeeperd/recall.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "bench/held.h"
+#include "bench/relocate.h"
+#include "gatekeeperd/barred.h"
+#include "gatekeeperd/lifecycle.h"
+
+#define KILL_MS 10000
+#define FOUND_MAX 64
+
+static bool carried(void *ctx, uint64_t device, uint64_t inode)
+{
+	void **arg = ctx;
+	const struct bench *bench = arg[1];
+
+	return bm_carried(arg[0], bench->id, device, inode);
+}
+
+/* object may be NULL. */
+static int find_held(struct daemon *d, const struct bench *bench,
+		     const struct bm_held_object *object, struct bm_held_list *ret,
+		     struct bm_error *err)
+{
+	void *ctx[2] = { d->kernel, (void *)(uintptr_t)bench };
+	struct bm_held_scan scan = { .cgroup = &bench->cgroup,
+				     .target = &bench->target,
+				     .object =
+					     object ? *object : (struct bm_held_object){ .fd = -1 },
+				     .carried = carried,
+				     .ctx = ctx };
+
+	return bm_held_find(&scan, ret, err);
+}
+
+/* No hook can take these back: the holder has to end. */
+static bool must_end(const struct bm_held *held)
+{
+	return held->kind == BM_HELD_MAPPING || held->kind == BM_HELD_LOCK ||
+	       held->kind == BM_HELD_WATCH || held->kind == BM_HELD_RING;
+}
+
+static bool through(const struct grant *g, uint64_t mount)
+{
+	for (size_t i = 0; i < GRANT_MOUNTS; i++)
+		if (mount && g->mounts[i] == mount)
+			return true;
+	return false;
+}
+
+/* Of a grant revoked before, whose holders were to be told and not killed. */
+static bool reported_before(const struct bench *bench, const struct bm_held *held)
+{
+	for (const struct grant *g = bench->revoked; g; g = g->next)
+		if (g->report && through(g, held->mount))
+			return true;
+	return false;
+}
+
+/* Of another grant, whose own revocation has told of it. */
+static bool told_before(const struct bench *bench, const struct grant *g,
+			const struct bm_held *held)
+{
+	for (const struct grant *other = bench->revoked; other; other = other->next)
+		if (other != g && through(other, held->mount))
+			return true;
+	return false;
+}
+
+static void tell(struct json_object *found, const struct bench *bench, const struct grant *g,
+		 const struct bm_held *held, const char *done)
+{
+	struct json_object *json;
+	char id[BM_GRANT_ID_LEN];
+
+	if (!found || json_object_array_length(found) >= FOUND_MAX)
+		return;
+	json = json_object_new_object();
+	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
+	bm_json_add_string(json, "grant", id);
+	bm_json_add_int(json, "pid", held->pid);
+	bm_json_add_string(json, "comm", held->comm);
+	bm_json_add_string(json, "what", bm_held_kind_name(held->kind));
+	if (held->fd >= 0)
+		bm_json_add_int(json, "fd", held->fd);
+	bm_json_add_bool(json, "writable", held->writable);
+	bm_json_add_string(json, "path", held->path);
+	bm_json_add_string(json, "done", done);
+	json_object_array_add(found, json);
+}
+
+struct doomed {
+	struct pollfd *list;
+	size_t count;
+};
+
+static int doom(struct doomed *doomed, pid_t pid)
+{
+	struct pollfd *grown;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return errno == ESRCH ? 0 : -errno;
+	grown = reallocarray(doomed->list, doomed->count + 1, sizeof(*grown));
+	if (!grown) {
+		bm_close(fd);
+		return -ENOMEM;
+	}
+	doomed->list = grown;
+	grown[doomed->count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	return syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 && errno != ESRCH ? -errno
+											  : 0;
+}
+
+static int await_end(struct doomed *doomed)
+{
+	uint64_t deadline = bm_now_ns(CLOCK_MONOTONIC) + KILL_MS * 1000000ull;
+	int r = 0;
+
+	for (size_t i = 0; i < doomed->count; i++) {
+		uint64_t now = bm_now_ns(CLOCK_MONOTONIC);
+		int left = now < deadline ? (int)((deadline - now) / 1000000) : 0;
+
+		if (r == 0 && poll(&doomed->list[i], 1, left) != 1)
+			r = -ETIMEDOUT;
+		bm_close(doomed->list[i].fd);
+	}
+	free(doomed->list);
+	return r;
+}
+
+/* Kills, closes directories, attaches the hooks when a descriptor stays. Its tasks are frozen. */
+static int deal_with(struct daemon *d, struct bench *bench, struct grant *g,
+		     const struct bm_held_list *held, struct doomed *doomed,
+		     struct json_object *found, struct bm_error *err)
+{
+	bool stays = false;
+	int r = 0;
+
+	for (size_t i = 0; i < held->count && r == 0; i++) {
+		const struct bm_held *h = &held->list[i];
+		bool spared = must_end(h) && (g->report || reported_before(bench, h));
+
+		if (must_end(h) && !spared)
+			r = doom(doomed, h->pid);
+		else
+			stays = true;
+		if (!told_before(bench, g, h))
+			tell(found, bench, g, h,
+			     spared        ? "reported"
+			     : must_end(h) ? "killed"
+					   : "refused");
+	}
+	if (r < 0)
+		return bm_fail_errno(err, -r, "kill what maps the object");
+	if (!stays)
+		return 0;
+	bench->recalling = true;
+	r = bm_recall_attach(d->kernel, err);
+	return r < 0 ? r : barred_mark(d, bench, held, g->number, err);
+}
+
+static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
+			 struct doomed *doomed, struct json_object *found, struct bm_error *err)
+{
+	struct bm_held_object object = { .device = g->device, .inode = g->inode };
+	autoclose fd = -1;
+	autoheld held = {};
+	int r = bm_mount_find(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS, &fd,
+			      err);
+
+	if (r >= 0)
+		r = bm_mount_take(&bench->target, g->dest, g->device, g->inode, err);
+	object.fd = fd;
+	if (r == 0)
+		r = find_held(d, bench, &object, &held, err);
+	return r < 0 ? r : deal_with(d, bench, g, &held, doomed, found, err);
+}
+
+/* Never a revocation that has taken back less than it says. */
+static int end_all(struct bench *bench, struct json_object *found, const struct bm_error *why,
+		   struct bm_error *err)
+{
+	struct json_object *json = json_object_new_object();
+	int r = bm_cgroup_kill(&bench->cgroup, err);
+
+	bm_json_add_string(json, "what", "bench");
+	bm_json_add_string(json, "done", r < 0 ? "frozen" : "killed");
+	bm_json_add_string(json, "why", why->message);
+	if (found)
+		json_object_array_add(found, json);
+	else
+		json_object_put(json);
+	daemon_log(LOG_LEVEL_WARNING, "all in Bench %s was killed: %s", bench->name, why->message);
+	return r;
+}
+
+int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
+		 struct bm_error *err)
+{
+	bool paused = bm_cgroup_frozen(&bench->cgroup);
+	struct doomed doomed = {};
+	struct bm_error why = {};
+	int r = bm_cgroup_freeze(&bench->cgroup, true, &why), ended;
+
+	if (r == 0)
+		r = recall_frozen(d, bench, g, &doomed, found, &why);
+	if (r == 0 && !paused)
+		r = bm_cgroup_freeze(&bench->cgroup, false, &why);
+	ended = await_end(&doomed);
+	if (r == 0 && ended < 0)
+		r = bm_fail_errno(&why, -ended, "wait for the end of what maps the object");
+	if (r == 0)
+		return 0;
+	r = end_all(bench, found, &why, err);
+	if (r == 0)
+		bm_mount_take(&bench->target, g->dest, g->device, g->inode, NULL);
+	return r;
+}
+
+int recall_attached(struct daemon *d, struct bench *bench, struct bm_error *err)
+{
+	autoheld held = {};
+	int r = barred_spare_stdio(d, bench, err);
+
+	if (r == 0)
+		r = find_held(d, bench, NULL, &held, err);
+	for (size_t i = 0; i < held.count && r == 0; i++)
+		if (must_end(&held.list[i]))
+			return bm_fail(err, EBUSY, "held",
+				       "end that process, or attach between create and start",
+				       "process %d (%.15s) has a %s on %.100s, a file of the host",
+				       held.list[i].pid, held.list[i].comm,
+				       bm_held_kind_name(held.list[i].kind), held.list[i].path);
+	if (r < 0 || !held.count)
+		return r;
+	bench->recalling = true;
+	r = bm_recall_attach(d->kernel, err);
+	return r < 0 ? r : barred_mark(d, bench, &held, 0, err);
+}
+
+void recall_regranted(struct daemon *d, struct bench *bench)
+{
+	autoheld held = {};
+
+	if (!bench->recalling)
+		return;
+	barred_clear(d, bench);
+	/* On failure a name in what was granted before can be looked up, and nothing more. */
+	if (find_held(d, bench, NULL, &held, NULL) == 0)
+		barred_mark(d, bench, &held, 0, NULL);
+}
+
+static int any(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	(void)pid;
+	return 1;
+}
+
+/*
+ * True when nothing is held. While its tasks run a descriptor may wander from one that was not
+ * looked at yet to one that was: so the answer counts only when they are frozen.
+ */
+static bool is_clean(struct daemon *d, struct bench *bench)
+{
+	bool paused = bm_cgroup_frozen(&bench->cgroup);
+	autoheld first = {}, second = {};
+	bool clean;
+
+	if (!bench_alive(bench))
+		return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
+	if (find_held(d, bench, NULL, &first, NULL) < 0 || first.count)
+		return false;
+	clean = bm_cgroup_freeze(&bench->cgroup, true, NULL) == 0 &&
+		find_held(d, bench, NULL, &second, NULL) == 0 && !second.count;
+	if (!paused)
+		bm_cgroup_freeze(&bench->cgroup, false, NULL);
+	return clean;
+}
+
+void recall_review(struct daemon *d)
+{
+	struct bm_error err = {};
+	bool needed = false;
+
+	for (struct bench *b = d->model.benches; b; b = b->next) {
+		if (b->recalling && b->state == BENCH_READY && is_clean(d, b)) {
+			barred_clear(d, b);
+			barred_bury(d, b);
+			bench_forget_revoked(b);
+			b->recalling = false;
+		}
+		needed |= b->recalling;
+	}
+	if (!needed && bm_recall_attached(d->kernel) && bm_recall_detach(d->kernel, &err) < 0)
+		daemon_log_error("detach the hooks of a recall", &err);
+	daemon_timer(d, needed ? RECALL_REVIEW_MS : 0);
+}
