@@ -77,6 +77,7 @@ enum bm_hook {
 	BM_HOOK_FILE_PERMISSION,
 	BM_HOOK_LOOKUP,
 	BM_HOOK_IO_URING,
+	BM_HOOK_EXPIRY,
 	BM_HOOK_MAX,
 };
 
@@ -99,6 +100,7 @@ enum bm_rule {
 	BM_RULE_PRIVILEGE,     /* set-id, capability, device node, owner: would be the host's too */
 	BM_RULE_HOST_TOOLS,    /* would stall or spy on the host's use of a ro object */
 	BM_RULE_IO_URING,      /* a Bench has no rings */
+	BM_RULE_NOT_TRACKED,   /* a mapping whose end could not be seen to */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_MAX,
 };
@@ -268,11 +270,15 @@ enum bm_task_state {
 	BM_TASK_RESIDENT, /* payload: never an arrival again */
 };
 
+#define BM_TASK_MAPPED 4
+
 struct bm_task {
 	__u32 state;
 	__u32 bench;    /* whose; a mark that outlives its Bench counts for no other */
 	__u32 recorded; /* an exec was refused by file_open and that is recorded */
 	__u32 pad;
+	/* Of a thread group's leader: objects with an expiry that the process has mapped, or 0. */
+	__u64 mapped[BM_TASK_MAPPED];
 };
 
 _Static_assert(sizeof(struct bm_bench) == 24, "map value");
@@ -287,6 +293,6 @@ _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 16 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
 _Static_assert(sizeof(struct bm_event) == 64 + sizeof(struct bm_event_file), "event");
-_Static_assert(sizeof(struct bm_task) == 16, "map value");
+_Static_assert(sizeof(struct bm_task) == 16 + 8 * BM_TASK_MAPPED, "map value");
 
 #endif

@@ -19,6 +19,26 @@ static __always_inline void set_state(struct task_struct *task, __u32 value, __u
 	state->bench = bench;
 }
 
+/* A child has its parent's mappings; an exec begins without any. */
+static __always_inline void inherit_mapped(struct task_struct *parent, struct task_struct *child)
+{
+	struct bm_task *from = bpf_task_storage_get(&tasks, parent->group_leader, NULL, 0), *to;
+
+	if (!from || parent->tgid == child->tgid)
+		return;
+	to = bpf_task_storage_get(&tasks, child, NULL, 0);
+	for (int i = 0; to && i < BM_TASK_MAPPED; i++)
+		to->mapped[i] = from->mapped[i];
+}
+
+static __always_inline void forget_mapped(struct task_struct *task)
+{
+	struct bm_task *state = bpf_task_storage_get(&tasks, task, NULL, 0);
+
+	for (int i = 0; state && i < BM_TASK_MAPPED; i++)
+		state->mapped[i] = 0;
+}
+
 /* Before the child runs: it is woken after this tracepoint, and its cgroup is settled. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(bm_fork, struct task_struct *parent, struct task_struct *child)
@@ -36,6 +56,7 @@ int BPF_PROG(bm_fork, struct task_struct *parent, struct task_struct *child)
 		set_state(child, BM_TASK_RESIDENT, id);
 	else
 		set_state(child, BM_TASK_ARRIVAL, id);
+	inherit_mapped(parent, child);
 	return 0;
 }
 
@@ -96,6 +117,7 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 	id = bench->id;
 	arrived = arrives(task, id);
 	set_state(task, BM_TASK_RESIDENT, id);
+	forget_mapped(task);
 	if (!arrived)
 		return 0;
 	fdt = task->files->fdt;

@@ -9,6 +9,7 @@ struct decision {
 	__u32 rule; /* BM_RULE_NONE: allowed */
 	__u32 grant;
 	__u64 object;
+	__u64 expiry_ns;
 };
 
 static __always_inline bool expired(__u64 expiry_ns)
@@ -44,6 +45,7 @@ static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u3
 	if (!grant)
 		return false;
 	ret->grant = grant->grant;
+	ret->expiry_ns = grant->expiry_ns;
 	ret->rule = judge(grant, wanted);
 	return true;
 }

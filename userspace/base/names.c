@@ -44,6 +44,7 @@ static const char *const hooks[] = {
 	[BM_HOOK_FILE_PERMISSION] = "file_permission",
 	[BM_HOOK_LOOKUP] = "lookup",
 	[BM_HOOK_IO_URING] = "io_uring",
+	[BM_HOOK_EXPIRY] = "expiry",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -65,6 +66,7 @@ static const char *const rules[] = {
 	[BM_RULE_PRIVILEGE] = "privilege",
 	[BM_RULE_HOST_TOOLS] = "host-tools",
 	[BM_RULE_IO_URING] = "io_uring",
+	[BM_RULE_NOT_TRACKED] = "not-tracked",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");

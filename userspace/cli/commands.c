@@ -15,6 +15,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
 	[OPT_MEMORY] = { "memory", 'm', "SIZE", "memory limit, as 512M or 2G" },
 	[OPT_NET] = { "net", 'n', "DEST", "grants one destination, ADDR:PORT[/udp]" },
+	[OPT_FOR] = { "for", 0, "TIME", "the grant ends by itself after so long: 90s, 10m, 2h" },
+	[OPT_ON_REVOKE] = { "on-revoke", 0, "WHAT", "what becomes of who maps it: kill or report" },
 	[OPT_NO_IDMAP] = { "no-idmap", 0, NULL, "shows the files with the owners they have" },
 	[OPT_NO_TTY] = { "no-tty", 'T', NULL, "gives the command pipes, never a terminal" },
 	[OPT_OUT] = { "out", 'o', "DIR", "grants a directory, rw, as /out/NAME; made if missing" },
@@ -42,6 +44,7 @@ const char *const cli_sections[SECTION_MAX] = {
 };
 
 #define LIMITS (OPT(MEMORY) | OPT(PIDS))
+#define FILE_GRANT (OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(OPT(ROOTFS) | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |       \
@@ -79,12 +82,11 @@ const struct cli_command cli_commands[] = {
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
 	{ "grant", cmd_grant, SECTION_GRANT, "gives a Bench one file, directory or destination",
-	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(NO_IDMAP) | OPT(PRIVATE) | OPT(YES),
+	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE),
 	  0, 2, 3, false,
-	  { { "BENCH file SRC[:DEST][:ro|rw]", OPT(NO_IDMAP) | OPT(YES), NULL },
-	    { "BENCH file --source PATH", OPT(DEST) | OPT(RIGHTS) | OPT(NO_IDMAP) | OPT(YES),
-	      NULL },
-	    { "BENCH net ADDR:PORT[/udp]", OPT(PRIVATE) | OPT(YES), NULL } } },
+	  { { "BENCH file SRC[:DEST][:ro|rw]", FILE_GRANT, NULL },
+	    { "BENCH file --source PATH", OPT(DEST) | OPT(RIGHTS) | FILE_GRANT, NULL },
+	    { "BENCH net ADDR:PORT[/udp]", OPT(PRIVATE) | OPT(FOR) | OPT(YES), NULL } } },
 	{ "revoke", cmd_revoke, SECTION_GRANT, "takes a grant back, or all of a Bench",
 	  OPT(ALL), 0, 1, 1, false,
 	  { { "GRANT", 0, NULL }, { "BENCH --all", 0, NULL } } },

@@ -22,6 +22,7 @@ static void print_file(FILE *out, struct json_object *c)
 	char a[CLI_SHOWN], b[CLI_SHORT], line[CLI_SHOWN + 256], size[CLI_SIZE_LEN];
 	const char *type = bm_json_string(c, "type"), *rights = bm_json_string(c, "rights");
 	char uid[CLI_SHORT], gid[CLI_SHORT], mode[CLI_SHORT], fstype[CLI_SHORT];
+	const char *on_revoke = bm_json_string(c, "on_revoke");
 	int64_t bytes;
 
 	snprintf(line, sizeof(line), "%s, mode %s, owned by %s (%s:%s)",
@@ -43,6 +44,9 @@ static void print_file(FILE *out, struct json_object *c)
 	row(out, "rights",
 	    rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
 					    : "ro: read only; never execute (noexec)");
+	if (on_revoke && !strcmp(on_revoke, "report"))
+		row(out, "mapped",
+		    "processes that map it when it is revoked keep what they mapped");
 	row(out, "owners",
 	    bm_json_bool(c, "idmap") ? "mapped: yours are the Bench's user's"
 				     : "as they are, not mapped");
@@ -58,6 +62,18 @@ static void print_net(FILE *out, struct json_object *c)
 	row(out, "rights", "this address and port alone; no DNS, nothing incoming");
 }
 
+static void print_ends(FILE *out, struct json_object *c)
+{
+	char line[64];
+	int64_t seconds;
+
+	if (bm_json_int(c, "for", &seconds) < 0)
+		return;
+	snprintf(line, sizeof(line), "by itself, %lld s after it was confirmed",
+		 (long long)seconds);
+	row(out, "ends", line);
+}
+
 void cli_confirm_print(FILE *out, struct json_object *confirm)
 {
 	const char *kind = bm_json_string(confirm, "kind");
@@ -69,6 +85,7 @@ void cli_confirm_print(FILE *out, struct json_object *confirm)
 		print_net(out, confirm);
 	else
 		print_file(out, confirm);
+	print_ends(out, confirm);
 }
 
 /* One line; -ECANCELED at a signal that ends us. */

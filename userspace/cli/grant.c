@@ -39,6 +39,22 @@ static int ask_and_grant(struct cli *cli, int socket, struct json_object *reques
 	return r;
 }
 
+static int add_duration(struct cli *cli, struct json_object *request, struct bm_error *err)
+{
+	int64_t seconds;
+	int r;
+
+	if (!cli_has(&cli->args, OPT_FOR))
+		return 0;
+	cli->failure = EXIT_USAGE;
+	r = cli_parse_duration(cli->args.value[OPT_FOR], &seconds, err);
+	if (r < 0)
+		return r;
+	cli->failure = 0;
+	bm_json_add_int(request, "for", seconds);
+	return 0;
+}
+
 int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		   const struct cli_file_grant *grant, FILE *out, struct json_object **ret_reply,
 		   struct bm_error *err)
@@ -62,6 +78,11 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		bm_json_add_string(request, "dest", grant->dest);
 	bm_json_add_string(request, "rights", grant->rights);
 	bm_json_add_bool(request, "idmap", grant->idmap);
+	if (grant->on_revoke)
+		bm_json_add_string(request, "on_revoke", grant->on_revoke);
+	r = add_duration(cli, request, err);
+	if (r < 0)
+		return r;
 	return ask_and_grant(cli, socket, request, &fd, out, ret_reply, err);
 }
 
@@ -69,7 +90,10 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 		  FILE *out, struct json_object **ret_reply, struct bm_error *err)
 {
 	autojson *request = json_object_new_object();
+	int r = add_duration(cli, request, err);
 
+	if (r < 0)
+		return r;
 	bm_json_add_string(request, "bench", bench);
 	bm_json_add_string(request, "kind", "net");
 	bm_json_add_string(request, "destination", destination);
@@ -102,7 +126,11 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 		.dest = typed ? (*spec->dest ? spec->dest : NULL) : args->value[OPT_DEST],
 		.rights = spec->rights,
 		.idmap = !cli_has(args, OPT_NO_IDMAP),
+		.on_revoke = args->value[OPT_ON_REVOKE],
 	};
+	if (grant->on_revoke && strcmp(grant->on_revoke, "kill") &&
+	    strcmp(grant->on_revoke, "report"))
+		return cli_usage(cli, err, "grant: --on-revoke is kill or report");
 	return 0;
 }
 
@@ -135,9 +163,9 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	if (!net && strcmp(kind, "file"))
 		return cli_usage(cli, err, "grant: no kind '%s', the kinds are file and net",
 				 bm_escape(kind, shown, sizeof(shown)));
-	if (net && (args->operand_count < 3 ||
-		    args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(NO_IDMAP))))
-		return cli_usage(cli, err, "grant: net takes ADDR:PORT[/udp] and --private");
+	if (net && (args->operand_count < 3 || args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) |
+							     OPT(NO_IDMAP) | OPT(ON_REVOKE))))
+		return cli_usage(cli, err, "grant: net takes ADDR:PORT[/udp], --private and --for");
 	r = net ? 0 : file_of(cli, &spec, &file, err);
 	if (r == 0)
 		r = cli_connect(&socket, err);

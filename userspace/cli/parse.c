@@ -102,6 +102,25 @@ int cli_parse_size(const char *text, int64_t *ret, struct bm_error *err)
 	return 0;
 }
 
+int cli_parse_duration(const char *text, int64_t *ret, struct bm_error *err)
+{
+	static const char units[] = "smhd";
+	static const int64_t seconds[] = { 1, 60, 3600, 86400 };
+	static const int64_t year = 365 * 86400;
+	const char *unit, *end = NULL;
+	int64_t value = 0;
+
+	if (digits(text, year, &value, &end) == -EINVAL || !end || !*end || end[1] ||
+	    !(unit = strchr(units, *end)))
+		return fail(err, "write it as 90s, 10m, 2h or 1d", text, "not a duration");
+	if (value > year / seconds[unit - units])
+		return fail(err, NULL, text, "longer than a year");
+	if (!value)
+		return fail(err, NULL, text, "no time at all");
+	*ret = value * seconds[unit - units];
+	return 0;
+}
+
 int cli_parse_number(const char *what, const char *text, int64_t min, int64_t max, int64_t *ret,
 		     struct bm_error *err)
 {

@@ -20,6 +20,8 @@ int cli_parse_spec(const char *spec, struct cli_spec *ret, struct bm_error *err)
 int cli_parse_rights(const char *text, char ret[3], struct bm_error *err);
 /* "4096", "512K", "2G", "1GiB"; binary, at least 1. */
 int cli_parse_size(const char *text, int64_t *ret, struct bm_error *err);
+/* "90s", "10m", "2h", "1d": in seconds, from one second to a year. */
+int cli_parse_duration(const char *text, int64_t *ret, struct bm_error *err);
 /* Decimal digits only. what names it in the error. */
 int cli_parse_number(const char *what, const char *text, int64_t min, int64_t max, int64_t *ret,
 		     struct bm_error *err);

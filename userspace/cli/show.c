@@ -57,6 +57,9 @@ static void print_grant(struct json_object *grant)
 		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
 		       cli_show(dest, to, sizeof(to)));
 	putchar('\n');
+	if (bm_json_string(grant, "expires"))
+		printf("                  until %.19sZ\n",
+		       cli_show_key(grant, "expires", to, sizeof(to)));
 }
 
 int cmd_show(struct cli *cli, struct bm_error *err)

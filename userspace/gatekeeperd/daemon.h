@@ -30,8 +30,9 @@ struct pending {
 	int fd; /* file: the very object that was shown */
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
-	bool writable, idmap;
+	bool writable, idmap, report;
 	struct bm_destination destination;
+	int64_t seconds; /* it ends by itself after so many; 0: not */
 };
 
 struct connection {
@@ -84,9 +85,9 @@ void daemon_log_error(const char *what, const struct bm_error *err);
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
 /* While something is held that is not granted, it is looked at again so often. */
-#define RECALL_REVIEW_MS 5000
-/* Once, in so many ms; 0: not any more. */
-void daemon_timer(struct daemon *d, unsigned int ms);
+#define RECALL_REVIEW_NS 5000000000ull
+/* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
+void daemon_timer(struct daemon *d, uint64_t ns);
 
 /* ledger lines: fields is taken over. */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,

@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/io.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
 #include "gatekeeperd/lifecycle.h"
@@ -69,6 +71,28 @@ static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm
 			       bench->name);
 	return bm_fail(err, EEXIST, "one-grant", "revoke that first",
 		       "%s/%u grants this object already", bench->name, grant->number);
+}
+
+#define FOR_MAX (365 * 86400)
+
+static int prepare_end(struct bm_message *message, struct pending *p, struct bm_error *err)
+{
+	const char *on_revoke = bm_json_string(message->json, "on_revoke");
+
+	p->seconds = 0;
+	if (json_object_object_get_ex(message->json, "for", NULL) &&
+	    (bm_json_int(message->json, "for", &p->seconds) < 0 || p->seconds <= 0 ||
+	     p->seconds > FOR_MAX))
+		return bm_fail(err, EINVAL, "protocol", NULL,
+			       "grant: \"for\" is a number of seconds up to a year");
+	if (on_revoke && strcmp(on_revoke, "kill") && strcmp(on_revoke, "report"))
+		return bm_fail(err, EINVAL, "protocol", NULL,
+			       "grant: \"on_revoke\" is kill or report");
+	p->report = on_revoke && !strcmp(on_revoke, "report");
+	if (p->report && p->seconds)
+		return bm_fail(err, EINVAL, "expiry", "leave one of both away",
+			       "a grant that ends by itself leaves nothing mapped");
+	return 0;
 }
 
 static int prepare_file(struct daemon *d, struct connection *c, struct bench *bench,
@@ -180,6 +204,8 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "token", p->token);
 	bm_json_add_string(json, "bench", p->bench);
 	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
+	if (p->seconds)
+		bm_json_add_int(json, "for", p->seconds);
 	if (p->kind == GRANT_NET) {
 		bm_json_add_string(json, "destination",
 				   bm_destination_format(&p->destination, text));
@@ -200,6 +226,7 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "dest", p->dest);
 	bm_json_add_string(json, "rights", p->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "idmap", p->idmap);
+	bm_json_add_string(json, "on_revoke", p->report ? "report" : "kill");
 	return json;
 }
 
@@ -216,6 +243,8 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		r = usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
 		r = bm_fail(err, EINVAL, "protocol", "give file or net", "grant: unknown kind");
+	if (r == 0)
+		r = prepare_end(message, p, err);
 	if (r == 0)
 		r = p->kind == GRANT_FILE ? prepare_file(d, c, bench, message, p, err)
 					  : prepare_net(bench, message, p, err);
@@ -263,7 +292,9 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 static int grant_file(struct daemon *d, struct connection *c, struct bench *bench, struct grant *g,
 		      struct bm_error *err)
 {
-	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0), .grant = g->number };
+	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0),
+				  .grant = g->number,
+				  .expiry_ns = g->expiry_ns };
 	struct pending *p = &c->pending;
 	const struct bm_target *target = &bench->target;
 	struct bm_source now;
@@ -291,7 +322,11 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 			   err);
 	if (r < 0)
 		return r;
-	r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
+	/* What meets it after its end has to be there before: nobody may be when it comes. */
+	if (g->expiry_ns)
+		r = bm_recall_attach(d->kernel, err);
+	if (r == 0)
+		r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 	if (r < 0)
 		bm_mount_take(target, g->dest, g->device, g->inode, NULL);
 	return r;
@@ -301,7 +336,7 @@ static int add_destination(struct daemon *d, struct bench *bench, const struct g
 			   struct bm_error *err)
 {
 	struct bm_dest_key key = grant_dest_key(bench, g);
-	struct bm_dest dest = { .grant = g->number };
+	struct bm_dest dest = { .grant = g->number, .expiry_ns = g->expiry_ns };
 	bool foreign, linked = bench->linked;
 	int r = bm_link_foreign(netns, bench->id, &foreign, err);
 
@@ -344,6 +379,13 @@ static struct grant *grant_of_pending(const struct bench *bench, const struct co
 	g->confirmed_uid = c->uid;
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "%s", how);
 	now_text(g->created);
+	if (p->seconds) {
+		uint64_t ns = (uint64_t)p->seconds * 1000000000;
+
+		g->expiry_ns = bm_now_ns(CLOCK_BOOTTIME) + ns;
+		bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, g->expires);
+	}
+	g->report = p->report;
 	g->destination = p->destination;
 	snprintf(g->source, sizeof(g->source), "%s", p->source.path);
 	snprintf(g->dest, sizeof(g->dest), "%s", p->dest);
@@ -401,5 +443,6 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	bm_json_add(*ret_reply, "grant", grant_to_json(bench, g));
 	bench_add_grant(bench, TAKE_PTR(g));
 	recall_regranted(d, bench);
+	recall_review(d);
 	return 0;
 }

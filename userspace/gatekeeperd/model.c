@@ -223,6 +223,10 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_string(json, "id", id);
 	bm_json_add_string(json, "kind", grant_kind_name(g->kind));
 	bm_json_add_string(json, "created", g->created);
+	if (g->expiry_ns) {
+		bm_json_add_string(json, "expires", g->expires);
+		bm_json_add_int(json, "expiry_ns", (int64_t)g->expiry_ns);
+	}
 	bm_json_add_int(by, "uid", g->confirmed_uid);
 	bm_json_add_string(by, "how", g->confirmed_how);
 	bm_json_add(json, "confirmed", by);
@@ -278,7 +282,7 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	autofree struct grant *g = calloc(1, sizeof(*g));
 	const char *id = bm_json_string(json, "id");
 	char bench[BM_BENCH_NAME_LEN];
-	int64_t uid;
+	int64_t uid, expiry;
 
 	if (!g)
 		return -ENOMEM;
@@ -289,6 +293,11 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	    grant_kind_parse(bm_json_string(json, "kind"), &g->kind) < 0)
 		return -EBADMSG;
 	g->confirmed_uid = (uint32_t)uid;
+	if (bm_json_int(json, "expiry_ns", &expiry) == 0) {
+		g->expiry_ns = (uint64_t)expiry;
+		if (!take_string(json, "expires", g->expires, sizeof(g->expires)))
+			return -EBADMSG;
+	}
 	if (g->kind == GRANT_FILE) {
 		if (!file_from_json(json, g))
 			return -EBADMSG;

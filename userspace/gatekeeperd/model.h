@@ -26,6 +26,8 @@ struct grant {
 	uint32_t number;
 	enum grant_kind kind;
 	char created[40];
+	uint64_t expiry_ns; /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
+	char expires[40];
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
 	/* file */

@@ -290,21 +290,66 @@ static bool is_clean(struct daemon *d, struct bench *bench)
 	return clean;
 }
 
-void recall_review(struct daemon *d)
+bool has_expired(const struct grant *g)
+{
+	return g->expiry_ns && bm_now_ns(CLOCK_BOOTTIME) >= g->expiry_ns;
+}
+
+/* The earliest end of what is left; 0: none. *ret_files: of files, which need the hooks. */
+static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_files)
 {
 	struct bm_error err = {};
-	bool needed = false;
+	uint64_t earliest = 0;
+	struct grant *next;
+
+	for (struct grant *g = bench->grants; g; g = next) {
+		next = g->next;
+		if (!g->expiry_ns)
+			continue;
+		if (has_expired(g) && bench->state == BENCH_READY) {
+			if (grant_revoke(d, bench, g, NULL, &err) == 0)
+				continue;
+			daemon_log_error("end an expired grant", &err);
+		}
+		*ret_files |= g->kind == GRANT_FILE;
+		if (!earliest || g->expiry_ns < earliest)
+			earliest = g->expiry_ns;
+	}
+	return earliest;
+}
+
+static void let_go_if_clean(struct daemon *d, struct bench *bench)
+{
+	if (!bench->recalling || bench->state != BENCH_READY || !is_clean(d, bench))
+		return;
+	barred_clear(d, bench);
+	barred_bury(d, bench);
+	bench_forget_revoked(bench);
+	bench->recalling = false;
+}
+
+void recall_review(struct daemon *d)
+{
+	uint64_t next = 0, now;
+	struct bm_error err = {};
+	bool held = false, files = false;
 
 	for (struct bench *b = d->model.benches; b; b = b->next) {
-		if (b->recalling && b->state == BENCH_READY && is_clean(d, b)) {
-			barred_clear(d, b);
-			barred_bury(d, b);
-			bench_forget_revoked(b);
-			b->recalling = false;
-		}
-		needed |= b->recalling;
+		uint64_t end = end_expired(d, b, &files);
+
+		let_go_if_clean(d, b);
+		held |= b->recalling;
+		if (end && (!next || end < next))
+			next = end;
 	}
-	if (!needed && bm_recall_attached(d->kernel) && bm_recall_detach(d->kernel, &err) < 0)
+	if (!held && !files && bm_recall_attached(d->kernel) &&
+	    bm_recall_detach(d->kernel, &err) < 0)
 		daemon_log_error("detach the hooks of a recall", &err);
-	daemon_timer(d, needed ? RECALL_REVIEW_MS : 0);
+	now = bm_now_ns(CLOCK_BOOTTIME);
+	if (held && (!next || next > now + RECALL_REVIEW_NS))
+		next = now + RECALL_REVIEW_NS;
+	/* What could not be ended is tried again. */
+	if (next && next <= now)
+		next = now + RECALL_REVIEW_NS;
+	daemon_timer(d, next);
 }

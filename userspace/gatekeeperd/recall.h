@@ -23,9 +23,12 @@ int recall_attached(struct daemon *d, struct bench *bench, struct bm_error *err)
 /* After a grant: directories held from before that lie in it may be used again. */
 void recall_regranted(struct daemon *d, struct bench *bench);
 
+/* Its time has come. */
+bool has_expired(const struct grant *g);
+
 /*
- * Lets go of the hooks that nobody needs any more, and of the tombstones; asked again by itself
- * while something is held.
+ * Ends what has expired, and lets go of the hooks that nobody needs any more, and of the
+ * tombstones; asked again by itself while something is held or will expire.
  */
 void recall_review(struct daemon *d);
 

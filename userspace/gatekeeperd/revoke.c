@@ -79,6 +79,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
 				      json_object_get(json_object_array_get_idx(found, i)));
 	fields = json_object_new_object();
 	bm_json_add_int(fields, "grant", g->number);
+	if (has_expired(g))
+		bm_json_add_string(fields, "reason", "expired");
 	if (file) {
 		add_mounts(fields, g);
 		bm_json_add(fields, "found", json_object_get(found));

@@ -18,11 +18,12 @@ void daemon_unwatch(struct daemon *d, struct watch *w)
 	epoll_ctl(d->epoll, EPOLL_CTL_DEL, w->fd, NULL);
 }
 
-void daemon_timer(struct daemon *d, unsigned int ms)
+void daemon_timer(struct daemon *d, uint64_t ns)
 {
-	struct itimerspec when = { .it_value = { ms / 1000, (long)(ms % 1000) * 1000000 } };
+	struct itimerspec when = { .it_value = { (time_t)(ns / 1000000000),
+						 (long)(ns % 1000000000) } };
 
-	timerfd_settime(d->timer.fd, 0, &when, NULL);
+	timerfd_settime(d->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,

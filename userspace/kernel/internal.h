@@ -37,7 +37,7 @@ struct bm_cgroup_program {
 extern const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX];
 
 /* Programs that are attached only while a recall needs them; by pin name. */
-#define BM_RECALL_PROGRAM_MAX 3
+#define BM_RECALL_PROGRAM_MAX 5
 extern const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX];
 
 struct bm_kernel {

@@ -119,6 +119,16 @@ static int arguments_of(const struct btf *btf, const char *function)
 	return type ? btf_vlen(type) : -ENOENT;
 }
 
+/* What runs at each tick of a CPU's clock, called so since 6.10. */
+static int choose_tick(const struct btf *btf, struct bpf_object *object)
+{
+	struct bpf_program *tick = bpf_object__find_program_by_name(object, "bm_tick");
+
+	if (arguments_of(btf, "sched_tick") >= 0)
+		return 0;
+	return bpf_program__set_attach_target(tick, 0, "scheduler_tick");
+}
+
 int bm_choose_programs(struct bpf_object *object)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -134,6 +144,8 @@ int bm_choose_programs(struct bpf_object *object)
 		r = bpf_program__set_autoload(
 			bpf_object__find_program_by_name(object, variants[i].program), fits);
 	}
+	if (r == 0)
+		r = choose_tick(btf, object);
 	btf__free(btf);
 	return r;
 }

@@ -9,7 +9,8 @@
 
 #define PIN_PATH 256
 
-const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX] = { "recall", "recall_map", "lookup" };
+const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX] = { "recall", "recall_map", "lookup",
+								"expire_map", "tick" };
 
 static void pin_path(int i, char path[PIN_PATH])
 {
