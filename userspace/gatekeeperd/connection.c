@@ -20,7 +20,7 @@ static const struct {
 	request_fn fn;
 	size_t fds;
 	bool anyone; /* else operators alone */
-	const char *keys[10];
+	const char *keys[16];
 } requests[] = {
 	{ "version", request_version, 0, true, { NULL } },
 	{ "create", request_create, 1, false, { "bench", "limits", NULL } },
@@ -31,8 +31,8 @@ static const struct {
 	  request_grant,
 	  1,
 	  false,
-	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private",
-	    NULL } },
+	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private", "for",
+	    "on_revoke", NULL } },
 	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
 	{ "revoke", request_revoke, 0, false, { "grant", "bench", "all", NULL } },
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
@@ -171,6 +171,8 @@ static const struct {
 	{ "idmap", json_type_boolean },
 	{ "destination", json_type_string },
 	{ "private", json_type_boolean },
+	{ "for", json_type_int },
+	{ "on_revoke", json_type_string },
 	{ "token", json_type_string },
 	{ "how", json_type_string },
 	{ "grant", json_type_string },
