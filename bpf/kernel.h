@@ -26,7 +26,6 @@
 #define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
 #define MNT_INTERNAL 0x4000
 #define SB_KERNMOUNT (1 << 22)
-#define PROT_EXEC 0x4
 #define CAP_SYS_ADMIN 21
 #define RENAME_WHITEOUT (1 << 2)
 #define S_ISUID 04000
@@ -44,6 +43,7 @@ typedef unsigned int fmode_t;
 struct super_block {
 	unsigned int s_dev;
 	unsigned long s_flags;
+	unsigned long s_magic;
 } KERNEL;
 
 struct inode {
@@ -79,11 +79,8 @@ struct file {
 	fmode_t f_mode;
 } KERNEL;
 
-struct vm_area_struct {
-	struct file *vm_file;
-} KERNEL;
-
 struct linux_binprm {
+	struct vm_area_struct *vma;
 	struct file *file;
 } KERNEL;
 

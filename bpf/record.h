@@ -94,6 +94,19 @@ static __always_inline void record_dentry(__u32 bench, __u32 hook, struct dentry
 	bpf_ringbuf_submit(event, 0);
 }
 
+/* Memory without a file. */
+static __always_inline void record_memory(__u32 bench, __u32 hook, __u32 rule, int error)
+{
+	struct bm_event *event = record(bench, hook, BM_DENY, rule, error);
+
+	if (!event)
+		return;
+	record_current(event);
+	__builtin_memset(&event->file, 0, offsetof(struct bm_event_file, names));
+	event->file.wanted = BM_X;
+	bpf_ringbuf_submit(event, 0);
+}
+
 static __always_inline void record_file(__u32 bench, __u32 hook, struct file *file, __u32 wanted,
 					const struct decision *decision)
 {

@@ -371,8 +371,8 @@ static int in_child(bool filtered, int (*fn)(void))
 	if (!pid) {
 		signal(SIGSEGV, SIG_DFL);
 		setsid();
-		if (filtered &&
-		    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || bm_syscalls_deny(NULL) < 0))
+		if (filtered && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+				 bm_syscalls_deny(false, NULL) < 0))
 			_exit(99);
 		_exit(fn());
 	}

@@ -42,7 +42,7 @@ static const enum kind kinds[] = {
 	[BM_HOOK_CHOWN] = KIND_FILE,        [BM_HOOK_SETATTR] = KIND_FILE,
 	[BM_HOOK_SETXATTR] = KIND_FILE,     [BM_HOOK_GETXATTR] = KIND_FILE,
 	[BM_HOOK_GETATTR] = KIND_FILE,      [BM_HOOK_READLINK] = KIND_FILE,
-	[BM_HOOK_NOTIFY] = KIND_FILE,
+	[BM_HOOK_NOTIFY] = KIND_FILE,       [BM_HOOK_PERSONALITY] = KIND_FILE,
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == BM_HOOK_MAX, "a kind for each hook");
 

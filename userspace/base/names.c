@@ -41,6 +41,7 @@ static const char *const hooks[] = {
 	[BM_HOOK_GETATTR] = "getattr",
 	[BM_HOOK_READLINK] = "readlink",
 	[BM_HOOK_NOTIFY] = "notify",
+	[BM_HOOK_PERSONALITY] = "personality",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -62,6 +63,7 @@ static const char *const rules[] = {
 	[BM_RULE_PRIVILEGE] = "privilege",
 	[BM_RULE_HOST_TOOLS] = "host-tools",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
+	[BM_RULE_EXEC_IMAGE] = "exec-image",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 
