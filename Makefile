@@ -55,8 +55,8 @@ DAEMON_ROOMS := kernel bench network policy audit
 DAEMON := $(call objects,$(DAEMON_ROOMS) gatekeeperd)
 CLI := $(call objects,cli)
 
-BPF_PARTS := files recall expire rings exec refused names metadata xattrs look descriptors arrivals entry sockets \
-	kinds egress
+BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
+	arrivals entry sockets kinds egress
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 

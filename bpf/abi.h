@@ -78,6 +78,7 @@ enum bm_hook {
 	BM_HOOK_LOOKUP,
 	BM_HOOK_IO_URING,
 	BM_HOOK_EXPIRY,
+	BM_HOOK_PERSONALITY,
 	BM_HOOK_MAX,
 };
 
@@ -102,14 +103,14 @@ enum bm_rule {
 	BM_RULE_IO_URING,      /* a Bench has no rings */
 	BM_RULE_NOT_TRACKED,   /* a mapping whose end could not be seen to */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
+	BM_RULE_EXEC_IMAGE,    /* exec: image, and this is not of the image, or could be made so */
 	BM_RULE_MAX,
 };
 
 /* What of a Bench is decided otherwise than by default. */
 enum bm_bench_flags {
-	BM_BENCH_NESTED =
-		1,          /* has objects within objects, or excepted names: the nearest decides */
-	BM_BENCH_IMAGE = 2, /* exec: image. Nothing executes but what is in its read-only rootfs */
+	BM_BENCH_NESTED = 1, /* objects within objects, or excepted names: the nearest decides */
+	BM_BENCH_IMAGE = 2,  /* exec: image. Nothing executes but what is in its read-only rootfs */
 };
 
 /* benches: cgroup id -> struct bm_bench */
@@ -203,7 +204,8 @@ struct bm_stats {
 
 /*
  * A file: names[0] is the last component, names[1] its parent, and so on to the fs root. With
- * BM_RULE_EXEC_REFUSED name_count is 0 and names one string, the path as it was given.
+ * BM_RULE_EXEC_REFUSED name_count is 0 and names one string, the path as it was given. Memory
+ * without a file has neither names nor an inode.
  */
 struct bm_event_file {
 	__u64 inode;

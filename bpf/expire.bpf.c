@@ -113,7 +113,7 @@ int BPF_PROG(bm_tick)
 		if (!task->mapped[i] || !is_over(id, task->mapped[i], GRACE_NS))
 			continue;
 		task->mapped[i] = 0;
-		record_bare(id, BM_HOOK_EXPIRY, BM_RULE_EXPIRED, 0);
+		record_bare(id, BM_HOOK_EXPIRY, 0, BM_RULE_EXPIRED, 0);
 		bpf_send_signal(SIGKILL);
 	}
 	return 0;

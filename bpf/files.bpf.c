@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opening: the door to every file's content. */
-#include "record.h"
-#include "who.h"
+#include "image.h"
 
 volatile struct bm_config config;
 
@@ -20,6 +19,17 @@ static __always_inline __u32 rights_of_open(struct file *file)
 	return wanted ?: BM_R | BM_W;
 }
 
+/*
+ * In a host grant: made so by O_TMPFILE, which no other hook sees, or by the host; then a shared
+ * mapping would write it and leave the bits, which write(2) takes away.
+ */
+static __always_inline bool is_set_id(struct file *file)
+{
+	umode_t mode = file->f_path.dentry->d_inode->i_mode;
+
+	return (mode & S_IFMT) == S_IFREG && mode & (S_ISUID | S_ISGID);
+}
+
 /* The failing execve comes to bm_refused next, which would record it once more. */
 static __always_inline void note_recorded(void)
 {
@@ -34,7 +44,7 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 {
 	struct decision decision;
 	struct bm_bench *bench;
-	__u32 wanted, id;
+	__u32 wanted, id, flags;
 
 	if (ret)
 		return ret;
@@ -42,8 +52,15 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	if (!bench)
 		return 0;
 	id = bench->id;
+	flags = bench->flags;
 	wanted = rights_of_open(file);
 	decide(id, file, wanted, &decision);
+	if (flags & BM_BENCH_IMAGE && wanted & BM_X)
+		decide_image(file, &decision);
+	if (flags & BM_BENCH_IMAGE && wanted & BM_W && is_process_memory(file))
+		decision.rule = BM_RULE_EXEC_IMAGE;
+	if (decision.rule == BM_RULE_NONE && decision.grant && wanted & BM_W && is_set_id(file))
+		decision.rule = BM_RULE_PRIVILEGE;
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
 	/* The runtime may read the host's files; what it executes is the Bench's payload. */

@@ -25,6 +25,7 @@ typedef unsigned int fmode_t;
 struct super_block {
 	unsigned int s_dev;
 	unsigned long s_flags;
+	unsigned long s_magic;
 } KERNEL;
 
 struct inode {
@@ -60,11 +61,8 @@ struct file {
 	fmode_t f_mode;
 } KERNEL;
 
-struct vm_area_struct {
-	struct file *vm_file;
-} KERNEL;
-
 struct linux_binprm {
+	struct vm_area_struct *vma;
 	struct file *file;
 } KERNEL;
 

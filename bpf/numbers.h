@@ -13,7 +13,6 @@
 #define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
 #define MNT_INTERNAL 0x4000
 #define SB_KERNMOUNT (1 << 22)
-#define PROT_EXEC 0x4
 #define CAP_SYS_ADMIN 21
 #define RENAME_WHITEOUT (1 << 2)
 #define S_ISUID 04000

@@ -113,8 +113,9 @@ static __always_inline void record_inode(__u32 bench, __u32 hook, struct inode *
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* Of what is no file. */
-static __always_inline void record_bare(__u32 bench, __u32 hook, __u32 rule, int error)
+/* Of what is no file; wanted is BM_X for memory. */
+static __always_inline void record_bare(__u32 bench, __u32 hook, __u32 wanted, __u32 rule,
+					int error)
 {
 	struct bm_event *event = record(bench, hook, BM_DENY, rule, error);
 
@@ -122,6 +123,7 @@ static __always_inline void record_bare(__u32 bench, __u32 hook, __u32 rule, int
 		return;
 	record_current(event);
 	__builtin_memset(&event->file, 0, offsetof(struct bm_event_file, names));
+	event->file.wanted = wanted;
 	bpf_ringbuf_submit(event, 0);
 }
 

@@ -31,7 +31,7 @@ int BPF_PROG(bm_ring, struct inode *inode, const struct qstr *name, const struct
 	bench = bench_of_current();
 	if (!bench || !is_ring(name))
 		return 0;
-	record_bare(bench->id, BM_HOOK_IO_URING, BM_RULE_IO_URING, EPERM);
+	record_bare(bench->id, BM_HOOK_IO_URING, 0, BM_RULE_IO_URING, EPERM);
 	return -EPERM;
 }
 

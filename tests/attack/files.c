@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,33 @@ static int flags_of(const char *mode)
 int probe_open(char **args)
 {
 	return opened((int)syscall(SYS_open, args[0], flags_of(args[1]), 0666));
+}
+
+/* tmp: O_TMPFILE in the directory, then linkat(2) to PATH. */
+int probe_setid(char **args)
+{
+	mode_t mode = (mode_t)strtoul(args[2], NULL, 8);
+	char path[64], *slash = strrchr(args[0], '/');
+	struct stat st;
+	int fd;
+
+	umask(0);
+	if (!strcmp(args[1], "creat")) {
+		fd = open(args[0], O_WRONLY | O_CREAT | O_EXCL, mode);
+	} else {
+		*slash = '\0';
+		fd = open(args[0], O_WRONLY | O_TMPFILE, mode);
+		*slash = '/';
+	}
+	if (fd < 0)
+		return errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!strcmp(args[1], "tmp") &&
+	    linkat(AT_FDCWD, path, AT_FDCWD, args[0], AT_SYMLINK_FOLLOW) < 0)
+		return errno;
+	return stat(args[0], &st) < 0         ? errno
+	       : (st.st_mode & 07777) == mode ? 0
+					      : setup("it has another mode");
 }
 
 int probe_openat(char **args)
@@ -187,8 +215,10 @@ int probe_memfd(char **args)
 	char path[64];
 
 	(void)args;
-	if (fd < 0 || write(fd, "x", 1) != 1)
-		return setup("memfd_create");
+	if (fd < 0)
+		return errno;
+	if (write(fd, "x", 1) != 1)
+		return setup("write");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return opened(open(path, O_RDWR));
 }

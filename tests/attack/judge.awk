@@ -3,7 +3,7 @@
 BEGIN {
 	FS = "[ \t]*\\|[ \t]*"
 	split("EPERM=1 ENOENT=2 EACCES=13 EBUSY=16 EXDEV=18 EINVAL=22 EROFS=30 ENOSYS=38 " \
-	      "EAFNOSUPPORT=97 ENETUNREACH=101 ETIMEDOUT=110 ECONNREFUSED=111 SETUP=200", names, " ")
+	      "EAFNOSUPPORT=97 ENETUNREACH=101 ETIMEDOUT=110 ECONNREFUSED=111 SETUP=200 SIGKILL=202", names, " ")
 	for (i in names) {
 		split(names[i], pair, "=")
 		errno[pair[1]] = pair[2]

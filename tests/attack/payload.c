@@ -40,6 +40,7 @@ static const struct probe probes[] = {
 	{ "handle", probe_handle, 2, "open_by_handle_at of PATH on the mount of ANY" },
 	{ "named", probe_named, 2, "as a process called NAME opens PATH [MODE]" },
 	{ "memfd", probe_memfd, 0, "opens a memfd of its own by /proc" },
+	{ "setid", probe_setid, 3, "makes PATH with mode OCTAL: creat|tmp (in its place, linked)" },
 	{ "exchange", probe_exchange, 3, "opens LINK while it flips between GOOD and BAD" },
 
 	{ "node", probe_node, 2, "mknod(2) PATH reg|fifo|sock|char [OCTAL]" },
@@ -115,6 +116,24 @@ static const struct probe probes[] = {
 	{ "implied", probe_implied, 1, "maps PATH readable under READ_IMPLIES_EXEC" },
 	{ "remap", probe_remap, 1, "remap_file_pages of PATH, executable" },
 
+	{ "anonymous", probe_anonymous, 1, "runs memory: private|shared [then made executable]" },
+	{ "heap", probe_heap, 0, "runs the heap, made executable" },
+	{ "stack", probe_stack, 0, "runs the stack, made executable" },
+	{ "vdso", probe_vdso, 0, "runs the vdso, overwritten" },
+	{ "filewx", probe_filewx, 1, "runs a private mapping of PATH, overwritten [then|clean]" },
+	{ "text", probe_text, 0, "runs its own text, overwritten" },
+	{ "memfdmap", probe_memfdmap, 1, "maps a memfd and runs it: private|shared" },
+	{ "shm", probe_shm, 0, "shmat(2) with SHM_EXEC" },
+	{ "zero", probe_zero, 0, "maps /dev/zero executable" },
+	{ "procmem", probe_procmem, 1, "overwrites its text by PATH, its mem in proc" },
+	{ "threadmem", probe_threadmem, 0, "the same by that of its thread" },
+	{ "poke", probe_poke, 0, "PTRACE_ATTACH to a child, PTRACE_POKETEXT" },
+	{ "vmwrite", probe_vmwrite, 0, "process_vm_writev to a child" },
+	{ "traceme", probe_traceme, 0, "PTRACE_TRACEME" },
+	{ "personality", probe_personality, 0, "runs the heap of READ_IMPLIES_EXEC [all]" },
+	{ "personality32", probe_personality32, 0, "the same by the 32-bit call" },
+	{ "ask-personality", probe_ask_personality, 0, "personality(2) that asks" },
+
 	{ "kill", probe_kill, 2, "kill(2) PID SIGNAL" },
 	{ "tgkill", probe_tgkill, 2, "tgkill(2) PID SIGNAL" },
 	{ "pidfd-kill", probe_pidfd_kill, 2, "pidfd_send_signal PID SIGNAL" },
@@ -173,6 +192,7 @@ static const struct probe probes[] = {
 	{ "send", tool_send, 1, "sends descriptors to who asks at SOCKET" },
 	{ "arrive", tool_arrive, 2, "an arrival in CGROUP and the namespaces of PID" },
 	{ "remount", tool_remount, 3, "in the mount namespace of PID, PATH becomes FLAGS" },
+	{ "mkstack", tool_mkstack, 2, "copies FROM to TO, which asks for an executable stack" },
 	{ "deep", tool_deep, 2, "makes N nested directories below DIR and a file f in the last" },
 	{ "now", tool_now, 0, "CLOCK_MONOTONIC in ns" },
 };
@@ -220,7 +240,9 @@ int in_child(probe_fn *fn, char **args)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return setup("fork");
 	if (WIFSIGNALED(status))
-		return WTERMSIG(status) == SIGALRM ? TIMED_OUT : SETUP;
+		return WTERMSIG(status) == SIGALRM   ? TIMED_OUT
+		       : WTERMSIG(status) == SIGKILL ? KILLED
+						     : SETUP;
 	return WEXITSTATUS(status);
 }
 

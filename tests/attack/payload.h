@@ -12,6 +12,7 @@
 
 #define SETUP 200
 #define TIMED_OUT 201
+#define KILLED 202 /* by SIGKILL, which nothing but the kernel sends */
 /* What an executed copy of this program exits with: proof that it ran. */
 #define RAN 77
 
@@ -37,7 +38,7 @@ long call32(long nr, long a, long b, long c);
 /* files.c */
 probe_fn probe_open, probe_openat, probe_openat2, probe_creat, probe_fopen, probe_reopen;
 probe_fn probe_getdents, probe_thread, probe_fork, probe_vfork, probe_open32, probe_openat32;
-probe_fn probe_handle, probe_named, probe_memfd, probe_chdir, probe_exchange;
+probe_fn probe_setid, probe_handle, probe_named, probe_memfd, probe_chdir, probe_exchange;
 
 /* names.c */
 probe_fn probe_node, probe_bind, probe_mkdir, probe_rmdir, probe_unlink, probe_unlinkat;
@@ -64,6 +65,12 @@ probe_fn probe_vforkexec;
 
 /* map.c */
 probe_fn probe_map, probe_mprotect, probe_pkey, probe_implied, probe_remap, probe_map32;
+
+/* image.c */
+probe_fn probe_anonymous, probe_heap, probe_stack, probe_vdso, probe_filewx, probe_text;
+probe_fn probe_memfdmap, probe_shm, probe_zero, probe_procmem, probe_threadmem, probe_poke;
+probe_fn probe_vmwrite, probe_traceme, probe_personality, probe_personality32;
+probe_fn probe_ask_personality, tool_mkstack;
 
 /* walls.c */
 probe_fn probe_kill, probe_pidfd_kill, probe_queue, probe_tgkill, probe_ptrace, probe_seize;

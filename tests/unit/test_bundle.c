@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -295,6 +296,36 @@ static void seccomp(void **state)
 	assert_int_equal(json_object_array_length(names), count);
 }
 
+/* exec: image */
+static void image(void **state)
+{
+	static const char *const noexec[] = { "/work", "/tmp", "/dev/shm", "/dev", "/proc" };
+	struct bm_bundle bundle = plain;
+	autojson *own = written(&plain), *json = NULL;
+	struct json_object *list;
+	size_t denied = 0, personality = 0;
+
+	(void)state;
+	assert_false(json_object_get_boolean(at(own, "root/readonly")));
+	assert_false(holds(at(mount_at(own, "/work"), "options"), "noexec"));
+	bundle.image = true;
+	json = written(&bundle);
+	assert_true(json_object_get_boolean(at(json, "root/readonly")));
+	for (size_t i = 0; i < COUNT(noexec); i++)
+		assert_true(holds(at(mount_at(json, noexec[i]), "options"), "noexec"));
+	assert_string_equal(string_at(mount_at(json, "/tmp"), "type"), "tmpfs");
+	list = at(json, "linux/seccomp/syscalls");
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *rule = json_object_array_get_idx(list, i);
+
+		denied += holds(at(rule, "names"), "memfd_create");
+		personality += holds(at(rule, "names"), "personality");
+		assert_string_equal(string_at(rule, "action"), "SCMP_ACT_ERRNO");
+	}
+	assert_int_equal(denied, 1);
+	assert_int_equal(personality, BM_PERSONALITY_BITS - 1);
+}
+
 /* A path is a string, whatever it holds, and a shorter config leaves nothing of a longer one. */
 static void text_is_quoted(void **state)
 {
@@ -357,10 +388,16 @@ static void denied_names(void **state)
 		if (found != 1)
 			fail_msg("%s: %zu times", always[i], found);
 	}
+	for (size_t i = 0; bm_denied_in_image[i]; i++)
+		if (seccomp_syscall_resolve_name(bm_denied_in_image[i]) == __NR_SCMP_ERROR)
+			fail_msg("%s is no system call", bm_denied_in_image[i]);
 	for (size_t i = 0; bm_denied_syscalls[i]; i++)
 		if (seccomp_syscall_resolve_name(bm_denied_syscalls[i]) == __NR_SCMP_ERROR)
 			fail_msg("%s is no system call", bm_denied_syscalls[i]);
 }
+
+/* Of the tests below. */
+static bool for_image;
 
 /* The exit status of a child that puts the filter on itself, if asked to, and runs fn. */
 static int in_child(bool filtered, int (*fn)(void))
@@ -371,8 +408,8 @@ static int in_child(bool filtered, int (*fn)(void))
 	if (!pid) {
 		signal(SIGSEGV, SIG_DFL);
 		setsid();
-		if (filtered &&
-		    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || bm_syscalls_deny(NULL) < 0))
+		if (filtered && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+				 bm_syscalls_deny(for_image, NULL) < 0))
 			_exit(99);
 		_exit(fn());
 	}
@@ -433,6 +470,56 @@ static void filter(void **state)
 	assert_int_equal(in_child(true, others_work), 0);
 }
 
+/* 0 when memfds and every personality that implies execution are denied, and no other. */
+static int image_denied(void)
+{
+	static const unsigned int allowed[] = { 0, 0xffffffff, ADDR_NO_RANDOMIZE };
+
+	if (syscall(SYS_memfd_create, "x", 0) >= 0 || errno != EPERM)
+		return 1;
+	for (size_t i = 0; i < COUNT(allowed); i++)
+		if (syscall(SYS_personality, allowed[i]) < 0)
+			return 2;
+	/* The upper half of the register is nothing to the kernel. */
+	if (syscall(SYS_personality, 1ul << 32 | READ_IMPLIES_EXEC) >= 0 || errno != EPERM)
+		return 3;
+	for (unsigned int bit = 0; bit < 32; bit++) {
+		unsigned int all_but = ~(1u << bit);
+
+		if (syscall(SYS_personality, READ_IMPLIES_EXEC | 1u << bit) >= 0 || errno != EPERM)
+			return 4;
+		if (all_but & READ_IMPLIES_EXEC &&
+		    (syscall(SYS_personality, all_but) >= 0 || errno != EPERM))
+			return 5;
+	}
+	return 0;
+}
+
+/* Denied in the other mode, and for want of a filter, nothing of that is. */
+static int image_works(void)
+{
+	return syscall(SYS_memfd_create, "x", 0) >= 0 &&
+			       syscall(SYS_personality, READ_IMPLIES_EXEC) >= 0
+		       ? 0
+		       : 1;
+}
+
+static void filter_of_image(void **state)
+{
+	int i;
+
+	(void)state;
+	assert_int_equal(in_child(false, image_works), 0);
+	assert_int_equal(in_child(true, image_works), 0);
+	for_image = true;
+	i = in_child(true, all_denied);
+	if (i)
+		fail_msg("%d: not denied with exec: image", i);
+	assert_int_equal(in_child(true, image_denied), 0);
+	assert_int_equal(in_child(true, others_work), 0);
+	for_image = false;
+}
+
 #ifdef __x86_64__
 static long call32(long number)
 {
@@ -483,7 +570,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(text_is_quoted, setup, teardown),
 		cmocka_unit_test(not_written),
 		cmocka_unit_test(denied_names),
+		cmocka_unit_test_setup_teardown(image, setup, teardown),
 		cmocka_unit_test(filter),
+		cmocka_unit_test(filter_of_image),
 #ifdef __x86_64__
 		cmocka_unit_test(filter_of_other_entries),
 #endif

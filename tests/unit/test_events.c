@@ -232,6 +232,17 @@ static void each_kind_decodes(void **state)
 			    "\"object\":{\"path\":\"/in/a directory whose name is longer than "
 			    "one of them/prog\",\"wanted\":\"x\"}}");
 
+	event = base(BM_HOOK_MPROTECT, BM_RULE_EXEC_IMAGE);
+	event.file.wanted = BM_X;
+	assert_decodes(&event, HEAD "\"deny\",\"hook\":\"mprotect\",\"rule\":\"exec-image\","
+				    "\"errno\":\"EACCES\"," PROCESS
+				    "\"object\":{\"path\":\"[anonymous]\",\"wanted\":\"x\"}}");
+	event.hook = BM_HOOK_PERSONALITY;
+	event.error = 0;
+	assert_decodes(&event,
+		       HEAD "\"deny\",\"hook\":\"personality\",\"rule\":\"exec-image\"," PROCESS
+			    "\"object\":{\"path\":\"[anonymous]\",\"wanted\":\"x\"}}");
+
 	event = net_event(AF_INET, "198.51.100.10", 80, IPPROTO_TCP);
 	assert_decodes(&event, HEAD "\"deny\",\"hook\":\"connect4\",\"rule\":\"not-sealed\","
 				    "\"errno\":\"EPERM\"," PROCESS

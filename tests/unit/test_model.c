@@ -205,6 +205,7 @@ static void names(void **state)
 {
 	enum grant_kind kind = GRANT_KIND_MAX;
 	enum bench_origin origin = ORIGIN_MAX;
+	enum bench_exec exec = EXEC_MAX;
 
 	(void)state;
 	for (int i = 0; i < GRANT_KIND_MAX; i++) {
@@ -224,6 +225,15 @@ static void names(void **state)
 	assert_int_equal(grant_kind_parse("", &kind), -EBADMSG);
 	assert_int_equal(grant_kind_parse(NULL, &kind), -EBADMSG);
 	assert_int_equal(kind, GRANT_NET);
+	for (int i = 0; i < EXEC_MAX; i++) {
+		assert_int_equal(bench_exec_parse(bench_exec_name((enum bench_exec)i), &exec), 0);
+		assert_int_equal(exec, i);
+	}
+	assert_int_equal(bench_exec_parse("all", &exec), -EBADMSG);
+	assert_int_equal(bench_exec_parse("", &exec), -EBADMSG);
+	assert_int_equal(exec, EXEC_MAX - 1);
+	assert_int_equal(bench_exec_parse(NULL, &exec), 0);
+	assert_int_equal(exec, EXEC_OWN);
 	assert_int_equal(bench_origin_parse("made", &origin), -EBADMSG);
 	assert_int_equal(bench_origin_parse(NULL, &origin), -EBADMSG);
 }

@@ -319,6 +319,39 @@ static void list_owns_its_fds(void **state)
 	bm_own_done(&own);
 }
 
+/* Nothing is both written and executed, and nothing gains a right. */
+static void image(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t before, after;
+	} cases[] = {
+		{ "rootfs", R | W | X, R | X },
+		{ "rootfs", R | X, R | X },
+		{ "layer", R | X, R | X },
+		{ "layer", R | W | X, R | X },
+		{ "scratch", R | W | X, R | W },
+		{ "private tmpfs", R | W | X, R | W },
+		{ "private tmpfs", R | W, R | W },
+		{ "private tmpfs", R | X, R },
+		{ "device", R | W, R | W },
+		{ "runtime file", R, R },
+		{ "kernel's view of the Bench", R | W, R | W },
+		{ "something new", R | W | X, R | W },
+	};
+	struct bm_own_list own = {};
+
+	(void)state;
+	bm_own_image(&own);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(bm_own_add(&own, cases[i].what, "/", cases[i].before, -1), 0);
+	bm_own_image(&own);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		if (own.list[i].rights != cases[i].after)
+			fail_msg("%s: %u", cases[i].what, own.list[i].rights);
+	bm_own_done(&own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +363,7 @@ int main(void)
 		cmocka_unit_test(volumes),
 		cmocka_unit_test(every_host_mount_counts),
 		cmocka_unit_test(list_owns_its_fds),
+		cmocka_unit_test(image),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,6 +291,8 @@ static void malformed(void **state)
 		/* How did it come to be? */
 		{ "create", "{'bench':'b2','bench_id':2,'slot':1}" },
 		{ "create", "{'bench':'b2','bench_id':2,'origin':'found','slot':1}" },
+		/* A mode that this version does not know may be a stricter one. */
+		{ "create", "{'bench':'b2','bench_id':2,'origin':'created','exec':'none'}" },
 		/* What is granted? */
 		{ "grant", "{" B1 "}" },
 		{ "grant", FILE_GRANT("b1", "ro", 70) },
@@ -321,6 +323,29 @@ static void malformed(void **state)
 		assert_string_equal(err.message, expected);
 		assert_int_equal(err.code, EBADMSG);
 		assert_string_equal(err.rule, "ledger");
+	}
+}
+
+static void mode_of_execution(void **state)
+{
+	static const struct {
+		const char *fields;
+		enum bench_exec exec;
+		uint32_t flags;
+	} cases[] = {
+		{ CREATE_B1, EXEC_OWN, 0 },
+		{ "{" B1 ",'origin':'created','exec':'own'}", EXEC_OWN, 0 },
+		{ "{" B1 ",'origin':'created','exec':'image'}", EXEC_IMAGE, BM_BENCH_IMAGE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		fresh();
+		say("create", cases[i].fields);
+		say("ready", "{" B1 "}");
+		replayed();
+		assert_int_equal(d.model.benches->exec, cases[i].exec);
+		assert_int_equal(bench_flags(d.model.benches), cases[i].flags);
 	}
 }
 
@@ -458,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(namesake_of_one_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(life_of_a_bench, setup, teardown),
+		cmocka_unit_test_setup_teardown(mode_of_execution, setup, teardown),
 		cmocka_unit_test_setup_teardown(attached, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_name_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(end_unwritten, setup, teardown),

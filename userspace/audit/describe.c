@@ -26,6 +26,9 @@ const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_
 	char *p = buf, *end = buf + BM_PATH_LEN;
 
 	*p = '\0';
+	/* As in /proc/PID/maps: no path can be this. */
+	if (!file->name_count && !file->inode)
+		p = stpcpy(p, "[anonymous]");
 	if (file->truncated)
 		p = stpcpy(p, "...");
 	if (has_root(file)) {

@@ -44,7 +44,7 @@ static const enum kind kinds[] = {
 	[BM_HOOK_GETATTR] = KIND_FILE,      [BM_HOOK_READLINK] = KIND_FILE,
 	[BM_HOOK_NOTIFY] = KIND_FILE,       [BM_HOOK_FILE_PERMISSION] = KIND_FILE,
 	[BM_HOOK_LOOKUP] = KIND_FILE,       [BM_HOOK_IO_URING] = KIND_FILE,
-	[BM_HOOK_EXPIRY] = KIND_FILE,
+	[BM_HOOK_EXPIRY] = KIND_FILE,       [BM_HOOK_PERSONALITY] = KIND_FILE,
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == BM_HOOK_MAX, "a kind for each hook");
 

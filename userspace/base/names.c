@@ -45,6 +45,7 @@ static const char *const hooks[] = {
 	[BM_HOOK_LOOKUP] = "lookup",
 	[BM_HOOK_IO_URING] = "io_uring",
 	[BM_HOOK_EXPIRY] = "expiry",
+	[BM_HOOK_PERSONALITY] = "personality",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -68,6 +69,7 @@ static const char *const rules[] = {
 	[BM_RULE_IO_URING] = "io_uring",
 	[BM_RULE_NOT_TRACKED] = "not-tracked",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
+	[BM_RULE_EXEC_IMAGE] = "exec-image",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 

@@ -105,9 +105,10 @@ static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t
 
 /* Over itself, so that what is bound from there has these flags whatever the runtime makes of it.
  */
-static int mount_scratch(const struct paths *p, struct bm_error *err)
+static int mount_scratch(const struct paths *p, const struct bm_box *box, struct bm_error *err)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					       (box->image ? MOUNT_ATTR_NOEXEC : 0) };
 	autoclose tree = open_tree(AT_FDCWD, p->scratch, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 ||
@@ -184,6 +185,7 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 		.id_base = base,
 		.memory = box->memory,
 		.pids = box->pids,
+		.image = box->image,
 	};
 	autoclose dir = -1;
 	int r;
@@ -194,7 +196,7 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 	if (r == 0)
 		r = mount_lower(p, box, base, err);
 	if (r == 0)
-		r = mount_scratch(p, err);
+		r = mount_scratch(p, box, err);
 	if (r == 0)
 		r = copy_holder(p, err);
 	if (r == 0)

@@ -7,6 +7,7 @@
 #ifndef BENCHMON_BOX_H
 #define BENCHMON_BOX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -27,6 +28,7 @@ struct bm_box {
 	pid_t peer;            /* the caller, in whose mount namespace rootfs is */
 	uint32_t slot;         /* of the id ranges; nobody else's while the box lives */
 	uint64_t memory, pids; /* limits, 0: none */
+	bool image;            /* exec: image */
 };
 
 /* Up to a container that is created and waits to be started. On failure nothing is left. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/personality.h>
 
 #include "base/io.h"
 #include "base/json.h"
@@ -74,8 +75,14 @@ static struct json_object *mounts(const struct bm_bundle *bundle)
 			       STRINGS("nosuid", "noexec", "nodev", "mode=1777", "size=64m")));
 	json_object_array_add(list, mount_of("/dev/mqueue", "mqueue", "mqueue",
 					     STRINGS("nosuid", "noexec", "nodev")));
-	json_object_array_add(list, mount_of("/work", "bind", bundle->scratch,
-					     STRINGS("bind", "nosuid", "nodev")));
+	if (bundle->image)
+		json_object_array_add(list, mount_of("/tmp", "tmpfs", "tmpfs",
+						     STRINGS("nosuid", "noexec", "nodev",
+							     "mode=1777", "size=64m")));
+	json_object_array_add(list,
+			      mount_of("/work", "bind", bundle->scratch,
+				       bundle->image ? STRINGS("bind", "nosuid", "nodev", "noexec")
+						     : STRINGS("bind", "nosuid", "nodev")));
 	return list;
 }
 
@@ -134,11 +141,38 @@ static struct json_object *denied(struct json_object *names, int code)
 	return rule;
 }
 
+static struct json_object *masked(int index, uint32_t mask, uint32_t value)
+{
+	struct json_object *arg = json_object_new_object();
+
+	bm_json_add_int(arg, "index", index);
+	bm_json_add_int(arg, "value", mask);
+	bm_json_add_int(arg, "valueTwo", value);
+	bm_json_add_string(arg, "op", "SCMP_CMP_MASKED_EQ");
+	return arg;
+}
+
+static void add_personality(struct json_object *list)
+{
+	for (unsigned int bit = 0; bit < BM_PERSONALITY_BITS; bit++) {
+		struct json_object *rule, *args;
+
+		if (1u << bit == READ_IMPLIES_EXEC)
+			continue;
+		rule = denied(STRINGS("personality"), EPERM);
+		args = json_object_new_array();
+		json_object_array_add(args,
+				      masked(0, READ_IMPLIES_EXEC | 1u << bit, READ_IMPLIES_EXEC));
+		bm_json_add(rule, "args", args);
+		json_object_array_add(list, rule);
+	}
+}
+
 /* The same filter as bm_syscalls_deny(). */
-static struct json_object *seccomp(void)
+static struct json_object *seccomp(bool image)
 {
 	struct json_object *json = json_object_new_object(), *list = json_object_new_array(),
-			   *args = json_object_new_array(), *arg = json_object_new_object(),
+			   *args = json_object_new_array(),
 			   *clone = denied(STRINGS("clone"), EPERM);
 
 	bm_json_add_string(json, "defaultAction", "SCMP_ACT_ALLOW");
@@ -146,13 +180,13 @@ static struct json_object *seccomp(void)
 		    STRINGS("SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"));
 	json_object_array_add(list, denied(strings(bm_denied_syscalls), EPERM));
 	json_object_array_add(list, denied(STRINGS("clone3"), ENOSYS));
-	bm_json_add_int(arg, "index", 0);
-	bm_json_add_int(arg, "value", CLONE_NEWUSER);
-	bm_json_add_int(arg, "valueTwo", CLONE_NEWUSER);
-	bm_json_add_string(arg, "op", "SCMP_CMP_MASKED_EQ");
-	json_object_array_add(args, arg);
+	json_object_array_add(args, masked(0, CLONE_NEWUSER, CLONE_NEWUSER));
 	bm_json_add(clone, "args", args);
 	json_object_array_add(list, clone);
+	if (image) {
+		json_object_array_add(list, denied(strings(bm_denied_in_image), EPERM));
+		add_personality(list);
+	}
 	bm_json_add(json, "syscalls", list);
 	return json;
 }
@@ -166,7 +200,7 @@ static struct json_object *linux_part(const struct bm_bundle *bundle)
 	bm_json_add(json, "gidMappings", id_map(bundle->id_base));
 	bm_json_add_string(json, "cgroupsPath", bundle->cgroup);
 	bm_json_add(json, "resources", resources(bundle));
-	bm_json_add(json, "seccomp", seccomp());
+	bm_json_add(json, "seccomp", seccomp(bundle->image));
 	bm_json_add(json, "maskedPaths",
 		    STRINGS("/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
 			    "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",
@@ -185,6 +219,7 @@ int bm_bundle_write(int dir, const struct bm_bundle *bundle, struct bm_error *er
 
 	bm_json_add_string(json, "ociVersion", "1.0.0");
 	bm_json_add_string(root, "path", bundle->rootfs);
+	bm_json_add_bool(root, "readonly", bundle->image);
 	bm_json_add(json, "root", root);
 	bm_json_add_string(json, "hostname", bundle->name);
 	bm_json_add(json, "process", process());

@@ -3,6 +3,7 @@
 #ifndef BENCHMON_BUNDLE_H
 #define BENCHMON_BUNDLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct bm_bundle {
 	uint32_t id_base;    /* 65536 host ids from here are 0... in the Bench */
 	uint64_t memory;     /* bytes, 0: no limit */
 	uint64_t pids;       /* 0: no limit */
+	bool image;          /* exec: image. Root read-only, scratch noexec, /tmp of its own */
 };
 
 /* What a Bench may use of capabilities, as package managers and builds need them. */

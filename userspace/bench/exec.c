@@ -156,7 +156,7 @@ static _Noreturn void payload(struct context *c, bool own_cgroup_ns, bool own_us
 	if (r == 0 && chdir(x->cwd ?: "/") < 0)
 		r = -errno - BM_EXEC_CWD;
 	if (r == 0 && x->filter)
-		r = bm_syscalls_deny(NULL);
+		r = bm_syscalls_deny(x->image, NULL);
 	if (r == 0)
 		r = execute(x);
 	r = -r;

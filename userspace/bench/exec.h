@@ -19,6 +19,7 @@ struct bm_exec {
 	int stdio[3];
 	bool tty;    /* stdio[0] becomes the controlling terminal */
 	bool filter; /* the syscall filter of Benches that benchmon makes */
+	bool image;  /* with what exec: image denies beyond */
 };
 
 /*

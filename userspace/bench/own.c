@@ -41,6 +41,16 @@ int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint
 	return 0;
 }
 
+void bm_own_image(struct bm_own_list *own)
+{
+	for (size_t i = 0; i < own->count; i++) {
+		struct bm_own *o = &own->list[i];
+		bool image = !strcmp(o->what, "rootfs") || !strcmp(o->what, "layer");
+
+		o->rights &= ~(uint32_t)(image ? BM_W : BM_X);
+	}
+}
+
 static bool on_host(const struct bm_mounts *host, const struct bm_mount *m)
 {
 	for (size_t i = 0; i < host->count; i++)

@@ -29,6 +29,9 @@ void bm_own_done(struct bm_own_list *own);
 int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint32_t rights,
 	       int fd);
 
+/* exec: image. Of what executes nothing is written, of what is written nothing executes. */
+void bm_own_image(struct bm_own_list *own);
+
 /* What mount m is to a Bench: the reason and the rights, or NULL for a mount of the host.
  * host: the mounts of the host, to tell a private tmpfs from a shared one. */
 const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,

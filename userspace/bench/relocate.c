@@ -170,7 +170,7 @@ struct place_args {
 	int tree;
 	bool directory;
 	const char *dest;
-	bool own_scratch;
+	bool created;
 	uint64_t device, inode;
 };
 
@@ -190,10 +190,31 @@ static int enter_target(const struct bm_target *target, struct bm_error *err)
 }
 
 /*
+ * The same directory, on a detached mount of its own that is writable: for the Bench (exec: image)
+ * its root is read-only, and what it was granted needs a mount point there all the same. Of its
+ * root alone: the Bench may have moved a ro grant to where the path leads now.
+ */
+static int writable_twin(const struct place_args *a, int dir)
+{
+	struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+	struct statx here, root;
+	autoclose tree = -1;
+
+	if (statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &here) < 0 ||
+	    statx(a->target->root, "", AT_EMPTY_PATH, STATX_MNT_ID, &root) < 0 ||
+	    here.stx_mnt_id != root.stx_mnt_id)
+		return -EROFS;
+	tree = open_tree(dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return -errno;
+	return TAKE_FD(tree);
+}
+
+/*
  * Made as the Bench's root would make it: owned by it from the first moment. A chown afterwards
  * would go to whatever the Bench has put under that name meanwhile.
  */
-static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+static int make_point_at(int dir, const char *name, bool directory, const struct place_args *a)
 {
 	int r = 0;
 
@@ -204,6 +225,14 @@ static int make_point(int dir, const char *name, bool directory, const struct pl
 	setfsuid(0);
 	setfsgid(0);
 	return r;
+}
+
+static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+{
+	int r = make_point_at(dir, name, directory, a);
+	autoclose twin = r == -EROFS && a->created ? writable_twin(a, dir) : -1;
+
+	return twin < 0 ? r : make_point_at(twin, name, directory, a);
 }
 
 /* A mount point made on a volume would be made on the host's own disk. */
@@ -225,7 +254,7 @@ static int check_own(const struct place_args *a, int self, int dir, struct bm_er
 
 		if (m->id != stx.stx_mnt_id)
 			continue;
-		if ((a->own_scratch && !strcmp(m->target, "/work")) ||
+		if ((a->created && !strcmp(m->target, "/work")) ||
 		    bm_own_classify(m, S_IFDIR, 0, &host, &rights))
 			return 0;
 	}
@@ -281,6 +310,17 @@ static int open_parent(const struct place_args *a, int self, char *dest, size_t 
 	return 0;
 }
 
+static int remove_point(int dir, const char *name, bool directory, const struct place_args *a)
+{
+	int flags = directory ? AT_REMOVEDIR : 0;
+	autoclose twin = -1;
+
+	if (unlinkat(dir, name, flags) == 0)
+		return 0;
+	twin = errno == EROFS ? writable_twin(a, dir) : -1;
+	return twin < 0 ? -1 : unlinkat(twin, name, flags);
+}
+
 /* Removes what is empty of dest and its parents down to length made (0: nothing). */
 static void undo(const struct place_args *a, size_t made, bool directory)
 {
@@ -296,8 +336,7 @@ static void undo(const struct place_args *a, size_t made, bool directory)
 		*slash = '\0';
 		dir = open_below(a->target->root, slash == dest ? "." : dest, O_DIRECTORY);
 		/* What was not reached is not there; what was is, and empty. */
-		if ((dir < 0 || unlinkat(dir, slash + 1, directory ? AT_REMOVEDIR : 0) < 0) &&
-		    errno != ENOENT)
+		if ((dir < 0 || remove_point(dir, slash + 1, directory, a) < 0) && errno != ENOENT)
 			return;
 		directory = true;
 		len = (size_t)(slash - dest);
@@ -349,13 +388,13 @@ static int place(void *arg, int *ret_fd, struct bm_error *err)
 }
 
 int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
-		   bool own_scratch, struct bm_error *err)
+		   bool created, struct bm_error *err)
 {
 	struct place_args args = { .target = target,
 				   .tree = tree,
 				   .directory = directory,
 				   .dest = dest,
-				   .own_scratch = own_scratch };
+				   .created = created };
 	int r = bm_dest_check(dest, err);
 
 	return r < 0 ? r : bm_helper(place, &args, NULL, err);

@@ -29,10 +29,11 @@ int bm_mount_restrict(int tree, bool writable, int map, struct bm_error *err);
 /*
  * Attaches tree at dest in target. dest must not exist; it and missing parents are made, as the
  * Bench's root, no symlink is followed. -EEXIST names what is there; -EPERM: its parent lies on a
- * mount of the host's (own_scratch: /work is none). On failure what was made is removed.
+ * mount of the host's. created: by benchmon, so that /work is none, and the root may be read-only
+ * for the Bench. On failure what was made is removed.
  */
 int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
-		   bool own_scratch, struct bm_error *err);
+		   bool created, struct bm_error *err);
 
 /*
  * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/personality.h>
 
 const char *const bm_denied_syscalls[] = {
 	/* Mounts: each would need CAP_SYS_ADMIN, which a user namespace hands out. */
@@ -59,7 +60,38 @@ const char *const bm_denied_syscalls[] = {
 	NULL,
 };
 
-int bm_syscalls_deny(struct bm_error *err)
+const char *const bm_denied_in_image[] = { "memfd_create", "memfd_secret", NULL };
+
+static int deny_all(scmp_filter_ctx filter, const char *const *names)
+{
+	int r = 0;
+
+	for (; r == 0 && *names; names++) {
+		int number = seccomp_syscall_resolve_name(*names);
+
+		/* One that this libseccomp has no number for, this kernel may have all the same. */
+		if (number == __NR_SCMP_ERROR)
+			r = -ENOSYS;
+		else
+			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+	}
+	return r;
+}
+
+static int deny_personality(scmp_filter_ctx filter)
+{
+	int r = 0;
+
+	for (unsigned int bit = 0; r == 0 && bit < BM_PERSONALITY_BITS; bit++)
+		if (1u << bit != READ_IMPLIES_EXEC)
+			r = seccomp_rule_add(
+				filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(personality), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, READ_IMPLIES_EXEC | 1u << bit,
+					READ_IMPLIES_EXEC));
+	return r;
+}
+
+int bm_syscalls_deny(bool image, struct bm_error *err)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int r = filter ? 0 : -ENOMEM;
@@ -70,15 +102,12 @@ int bm_syscalls_deny(struct bm_error *err)
 	if (r == 0)
 		r = seccomp_arch_add(filter, SCMP_ARCH_X32);
 #endif
-	for (size_t i = 0; r == 0 && bm_denied_syscalls[i]; i++) {
-		int number = seccomp_syscall_resolve_name(bm_denied_syscalls[i]);
-
-		/* One that this libseccomp has no number for, this kernel may have all the same. */
-		if (number == __NR_SCMP_ERROR)
-			r = -ENOSYS;
-		else
-			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
-	}
+	if (r == 0)
+		r = deny_all(filter, bm_denied_syscalls);
+	if (r == 0 && image)
+		r = deny_all(filter, bm_denied_in_image);
+	if (r == 0 && image)
+		r = deny_personality(filter);
 	/* Every process may clone; a user namespace would hand it all capabilities. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,

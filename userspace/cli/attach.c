@@ -41,6 +41,8 @@ int cmd_attach(struct cli *cli, struct bm_error *err)
 	bm_json_add(request, "container", container);
 	r = cli_bench_name(cli, name, err);
 	if (r == 0)
+		r = cli_exec_mode(cli, request, err);
+	if (r == 0)
 		r = container_of(cli, container, err);
 	if (r == 0)
 		r = cli_connect(&socket, err);

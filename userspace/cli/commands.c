@@ -8,6 +8,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
 	[OPT_DEST] = { "dest", 0, "PATH", "where in the Bench it appears" },
 	[OPT_ENV] = { "env", 'e', "K=V", "sets an environment variable; K alone takes yours" },
+	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
 	[OPT_FOLLOW] = { "follow", 'f', NULL, "goes on with what happens from now" },
 	[OPT_FORMAT] = { "format", 0, "FORMAT", "text or json" },
 	[OPT_HELP] = { "help", 'h', NULL, "shows this" },
@@ -48,7 +49,7 @@ const char *const cli_sections[SECTION_MAX] = {
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(OPT(ROOTFS) | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |       \
-	 LIMITS | PROCESS)
+	 OPT(EXEC) | LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -63,11 +64,11 @@ const struct cli_command cli_commands[] = {
 	  OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), 1u << FORMAT_COMPACT, 0, 0, false,
 	  { { "", OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), NULL } } },
 	{ "create", cmd_create, SECTION_BENCH, "makes a Bench that has nothing",
-	  OPT(ROOTFS) | LIMITS, 0, 0, 1, false,
-	  { { "[NAME]", OPT(ROOTFS) | LIMITS, NULL } } },
+	  OPT(ROOTFS) | OPT(EXEC) | LIMITS, 0, 0, 1, false,
+	  { { "[NAME]", OPT(ROOTFS) | OPT(EXEC) | LIMITS, NULL } } },
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
-	  OPT(PID) | OPT(CGROUP), 0, 1, 2, false,
-	  { { "NAME CONTAINER", 0, NULL }, { "NAME --pid PID", 0, NULL },
+	  OPT(PID) | OPT(CGROUP) | OPT(EXEC), 0, 1, 2, false,
+	  { { "NAME CONTAINER", OPT(EXEC), NULL }, { "NAME --pid PID", 0, NULL },
 	    { "NAME --cgroup PATH", 0, NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
 	  0, 0, 1, 1, false,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/parse.h"
@@ -31,6 +32,18 @@ static int limits_of(struct cli *cli, struct json_object **ret, struct bm_error 
 		bm_json_add_int(limits, "pids", value);
 	cli->failure = 0;
 	*ret = TAKE_PTR(limits);
+	return 0;
+}
+
+int cli_exec_mode(struct cli *cli, struct json_object *request, struct bm_error *err)
+{
+	const char *mode = cli->args.value[OPT_EXEC];
+
+	if (!mode)
+		return 0;
+	if (strcmp(mode, "own") && strcmp(mode, "image"))
+		return cli_usage(cli, err, "--exec is own or image");
+	bm_json_add_string(request, "exec", mode);
 	return 0;
 }
 
@@ -65,7 +78,9 @@ int cli_create(struct cli *cli, int socket, const char *name, struct json_object
 		bm_json_add(request, "limits", limits);
 	if (name)
 		bm_json_add_string(request, "bench", name);
-	r = rootfs_open(cli, &rootfs, err);
+	r = cli_exec_mode(cli, request, err);
+	if (r == 0)
+		r = rootfs_open(cli, &rootfs, err);
 	if (r < 0)
 		return r;
 	cli_progress("creating %s ...", name ?: "a Bench");

@@ -22,8 +22,8 @@ static void print_key(struct json_object *json, const char *key)
 
 static void print_bench(struct json_object *bench)
 {
-	static const char *const keys[] = { "name", "state",  "origin", "container",
-					    "pid",  "cgroup", NULL };
+	static const char *const keys[] = { "name", "state", "origin", "container",
+					    "exec", "pid",   "cgroup", NULL };
 	const char *created = bm_json_string(bench, "created");
 	char age[CLI_AGE_LEN], denied[CLI_SHORT], shown[CLI_SHORT];
 	int64_t lost = 0;

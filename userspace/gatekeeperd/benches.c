@@ -53,6 +53,17 @@ static int limits_of(struct json_object *request, struct bm_box *box, struct bm_
 	return 0;
 }
 
+static int exec_of(struct json_object *request, enum bench_exec *ret, struct bm_error *err)
+{
+	const char *given = bm_json_string(request, "exec");
+	char shown[64];
+
+	return bench_exec_parse(given, ret) == 0 ? 0
+						 : bm_fail(err, EINVAL, "exec", "give own or image",
+							   "\"%s\" is no mode of execution",
+							   bm_escape(given, shown, sizeof(shown)));
+}
+
 /* The name is in the model from the first step on: a crash in between leaves something to end. */
 static int create(struct daemon *d, struct bench *bench, struct bm_box *box, struct bm_error *err)
 {
@@ -63,6 +74,7 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 
 	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
 	bm_json_add_int(fields, "slot", bench->slot);
+	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_string(fields, "created", bench->created);
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
@@ -105,6 +117,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	struct bm_box box = { .rootfs = message->fds[0], .peer = c->pid };
 	char name[BM_BENCH_NAME_LEN];
 	struct bm_source source;
+	enum bench_exec mode;
 	struct bench *bench;
 	int r;
 
@@ -123,6 +136,8 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 			    "the root file system is no directory");
 	if (r == 0)
 		r = limits_of(message->json, &box, err);
+	if (r == 0)
+		r = exec_of(message->json, &mode, err);
 	if (r == 0 && model_free_slot(&d->model, &box.slot) < 0)
 		r = bm_fail(err, ENOSPC, "limits", "destroy Benches that are not needed",
 			    "all %u id ranges are in use", BM_ID_SLOTS);
@@ -133,7 +148,9 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		return -ENOMEM;
 	bench->origin = ORIGIN_CREATED;
 	bench->slot = box.slot;
+	bench->exec = mode;
 	box.name = bench->name;
+	box.image = mode == EXEC_IMAGE;
 	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
 	r = create(d, bench, &box, err);
@@ -235,6 +252,7 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	fields = json_object_new_object();
 	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
 	bm_json_add_string(fields, "container", bench->container);
+	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_string(fields, "created", bench->created);
 	bm_json_add_int(fields, "pid", bench->pid);
 	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
@@ -250,6 +268,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	struct json_object *container = bm_json_get(message->json, "container", json_type_object);
 	const char *name = bm_json_string(message->json, "bench");
 	__attribute__((cleanup(chosen_done))) struct chosen chosen = {};
+	enum bench_exec mode;
 	struct bench *bench;
 	int r;
 
@@ -259,6 +278,8 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 			       "attach: needs \"bench\" and \"container\"");
 	r = check_name(d, name, err);
 	if (r == 0)
+		r = exec_of(message->json, &mode, err);
+	if (r == 0)
 		r = choose(container, &chosen, err);
 	if (r < 0)
 		return r;
@@ -266,6 +287,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (!bench)
 		return -ENOMEM;
 	bench->origin = ORIGIN_ATTACHED;
+	bench->exec = mode;
 	bench->pid = chosen.pid;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);

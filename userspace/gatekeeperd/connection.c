@@ -23,8 +23,8 @@ static const struct {
 	const char *keys[16];
 } requests[] = {
 	{ "version", request_version, 0, true, { NULL } },
-	{ "create", request_create, 1, false, { "bench", "limits", NULL } },
-	{ "attach", request_attach, 0, false, { "bench", "container", NULL } },
+	{ "create", request_create, 1, false, { "bench", "limits", "exec", NULL } },
+	{ "attach", request_attach, 0, false, { "bench", "container", "exec", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },
 	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
 	{ "grant",
@@ -164,6 +164,7 @@ static const struct {
 	{ "bench", json_type_string },
 	{ "limits", json_type_object },
 	{ "container", json_type_object },
+	{ "exec", json_type_string },
 	{ "kind", json_type_string },
 	{ "source", json_type_string },
 	{ "dest", json_type_string },

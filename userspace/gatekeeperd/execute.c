@@ -269,6 +269,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 		.stdio = { message->fds[0], message->fds[1], message->fds[2] },
 		.tty = bm_json_bool(message->json, "tty"),
 		.filter = bench->origin == ORIGIN_CREATED,
+		.image = bench->exec == EXEC_IMAGE,
 	};
 	return start(d, c, &exec, err);
 }

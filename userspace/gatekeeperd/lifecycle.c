@@ -187,12 +187,16 @@ static int collect_own(const struct bench *bench, struct bm_own_list *ret, struc
 	bool ours = bench->origin == ORIGIN_CREATED;
 	int fd, r = bm_own_collect(&bench->target, ours ? "" : BM_HOST_VIEW, ret, err);
 
-	if (r < 0 || !ours)
-		return r;
-	r = bm_box_scratch(bench->name, &fd);
-	if (r == 0)
-		r = bm_own_add(ret, "scratch", "/work", BM_R | BM_W | BM_X, fd);
-	return r < 0 ? bm_fail_errno(err, -r, "scratch of Bench %s", bench->name) : 0;
+	if (r == 0 && ours) {
+		r = bm_box_scratch(bench->name, &fd);
+		if (r == 0)
+			r = bm_own_add(ret, "scratch", "/work", BM_R | BM_W | BM_X, fd);
+		if (r < 0)
+			return bm_fail_errno(err, -r, "scratch of Bench %s", bench->name);
+	}
+	if (r == 0 && bench->exec == EXEC_IMAGE)
+		bm_own_image(ret);
+	return r;
 }
 
 /* By its runtime's own word, where there is one: the root file system is what it was made with. */
@@ -243,6 +247,11 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	autoown own = {};
 	int r = bm_cgroup_of_pid(bench->pid, path, err);
 
+	/* What a process has mapped already, no hook sees again. */
+	if (r == 0 && bench->exec == EXEC_IMAGE && !how->waiting)
+		r = bm_fail(err, EBUSY, "exec-image",
+			    "attach it by its id, created and not started, or with --exec own",
+			    "the container runs already and may execute what is not of its image");
 	if (r == 0 && (strncmp(path, bench->cgroup.path, len) || (path[len] && path[len] != '/')))
 		r = bm_fail(err, EAGAIN, "own-cgroup", "attach it again",
 			    "process %d has left cgroup %s", bench->pid, bench->cgroup.path);
@@ -260,7 +269,7 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	}
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
-				   bench->cgroup.level, err);
+				   bench->cgroup.level, bench_flags(bench), err);
 	if (r == 0)
 		r = admit_own(d, bench, &own, err);
 	if (r == 0)

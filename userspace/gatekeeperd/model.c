@@ -20,9 +20,11 @@ static const char *const origins[] = {
 static const char *const states[] = {
 	[BENCH_MAKING] = "making", [BENCH_READY] = "ready", [BENCH_BROKEN] = "broken"
 };
+static const char *const execs[] = { [EXEC_OWN] = "own", [EXEC_IMAGE] = "image" };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == GRANT_KIND_MAX, "a name for each kind");
 _Static_assert(sizeof(origins) / sizeof(origins[0]) == ORIGIN_MAX, "a name for each origin");
 _Static_assert(sizeof(states) / sizeof(states[0]) == BENCH_STATE_MAX, "a name for each state");
+_Static_assert(sizeof(execs) / sizeof(execs[0]) == EXEC_MAX, "a name for each mode");
 
 const char *grant_kind_name(enum grant_kind kind)
 {
@@ -37,6 +39,16 @@ const char *bench_origin_name(enum bench_origin origin)
 const char *bench_state_name(enum bench_state state)
 {
 	return states[state];
+}
+
+const char *bench_exec_name(enum bench_exec exec)
+{
+	return execs[exec];
+}
+
+uint32_t bench_flags(const struct bench *bench)
+{
+	return bench->exec == EXEC_IMAGE ? BM_BENCH_IMAGE : 0;
 }
 
 static int parse(const char *const *names, int max, const char *name)
@@ -62,6 +74,15 @@ int bench_origin_parse(const char *name, enum bench_origin *ret)
 
 	if (r >= 0)
 		*ret = (enum bench_origin)r;
+	return r < 0 ? r : 0;
+}
+
+int bench_exec_parse(const char *name, enum bench_exec *ret)
+{
+	int r = name ? parse(execs, EXEC_MAX, name) : EXEC_OWN;
+
+	if (r >= 0)
+		*ret = (enum bench_exec)r;
 	return r < 0 ? r : 0;
 }
 

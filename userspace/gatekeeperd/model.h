@@ -17,6 +17,8 @@ enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
 enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
 /* BROKEN: found at a restart with some of its enforcement missing; frozen. */
 enum bench_state { BENCH_MAKING, BENCH_READY, BENCH_BROKEN, BENCH_STATE_MAX };
+/* What of the Bench's own executes. */
+enum bench_exec { EXEC_OWN, EXEC_IMAGE, EXEC_MAX };
 
 #define DEST_LEN 256
 #define GRANT_MOUNTS 4
@@ -49,6 +51,7 @@ struct bench {
 	uint32_t slot; /* of the host id ranges, created ones */
 	enum bench_origin origin;
 	enum bench_state state;
+	enum bench_exec exec;
 	char container[256];            /* as it was named at attach */
 	pid_t pid;                      /* its init */
 	uint64_t pid_start;             /* start time of pid, against a reused number */
@@ -75,8 +78,13 @@ struct model {
 const char *grant_kind_name(enum grant_kind kind);
 const char *bench_origin_name(enum bench_origin origin);
 const char *bench_state_name(enum bench_state state);
+const char *bench_exec_name(enum bench_exec exec);
 int grant_kind_parse(const char *name, enum grant_kind *ret);
 int bench_origin_parse(const char *name, enum bench_origin *ret);
+/* NULL is the default. */
+int bench_exec_parse(const char *name, enum bench_exec *ret);
+/* Of struct bm_bench, as the model has it. */
+uint32_t bench_flags(const struct bench *bench);
 
 struct bench *model_find(struct model *model, const char *name);
 struct bench *model_find_id(struct model *model, uint32_t id);

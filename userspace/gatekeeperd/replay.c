@@ -55,6 +55,8 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	snprintf(bench->created, sizeof(bench->created), "%s", created ?: "");
 	bench->begun = true;
 	take_place(bench, json);
+	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0)
+		return -EBADMSG;
 	return bench_origin_parse(bm_json_string(json, "origin"), &bench->origin);
 }
 

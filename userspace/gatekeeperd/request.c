@@ -42,6 +42,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add_string(json, "origin", bench_origin_name(b->origin));
 	if (b->container[0])
 		bm_json_add_string(json, "container", b->container);
+	bm_json_add_string(json, "exec", bench_exec_name(b->exec));
 	bm_json_add_int(json, "pid", b->pid);
 	bm_json_add_string(json, "cgroup", b->cgroup.path);
 	bm_json_add_string(json, "created", b->created);

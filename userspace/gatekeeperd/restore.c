@@ -136,7 +136,7 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 	if (!there || pid_start_time(bench->pid) != bench->pid_start)
 		return end_lost(d, bench, "its container has gone", err);
 	if (bench_hold(d, bench, err) == 0 && same_namespaces(bench) &&
-	    bm_bench_whole(d->kernel, bench->id, bench->cgroup.id))
+	    bm_bench_whole(d->kernel, bench->id, bench->cgroup.id, bench_flags(bench)))
 		return adopt_bench(d, bench, err);
 	if (bench->origin == ORIGIN_CREATED)
 		return end_lost(d, bench, "its enforcement was tampered with", err);

@@ -125,9 +125,9 @@ static int attach_program(struct bm_kernel *kernel, uint32_t bench, int cgroup, 
 }
 
 static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		 uint32_t level, struct bm_error *err)
+		 uint32_t level, uint32_t flags, struct bm_error *err)
 {
-	struct bm_bench entry = { .id = bench, .level = level };
+	struct bm_bench entry = { .id = bench, .level = level, .flags = flags };
 	struct bm_cgroup know = { .bench = bench };
 	struct bm_stats zero = {};
 	char path[PIN_PATH];
@@ -163,16 +163,34 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 	return r < 0 ? bm_fail_errno(err, -r, "benches") : 0;
 }
 
+/* What image rests on beyond the hooks of the floor: functions that a kernel may lack or inline. */
+static int check_image(struct bm_error *err)
+{
+	static const char *const links[] = { "personality", "stack" };
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		char path[PIN_PATH];
+
+		snprintf(path, sizeof(path), BM_PIN_DIR "/links/%s", links[i]);
+		if (access(path, F_OK) < 0)
+			return bm_fail(err, EOPNOTSUPP, "exec-image", "take --exec own",
+				       "this kernel has no place for the program \"%s\"", links[i]);
+	}
+	return 0;
+}
+
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		   uint32_t level, struct bm_error *err)
+		   uint32_t level, uint32_t flags, struct bm_error *err)
 {
 	struct bm_bench other;
-	int r;
+	int r = flags & BM_BENCH_IMAGE ? check_image(err) : 0;
 
+	if (r < 0)
+		return r;
 	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &other) == 0)
 		return bm_fail(err, EEXIST, "attach", "detach it first",
 			       "the cgroup is a Bench already");
-	r = enter(kernel, bench, cgroup, cgroup_id, level, err);
+	r = enter(kernel, bench, cgroup, cgroup_id, level, flags, err);
 	if (r < 0)
 		bm_bench_leave(kernel, bench, NULL);
 	return r;
@@ -221,12 +239,13 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *er
 	return 0;
 }
 
-bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id)
+bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags)
 {
 	struct bm_bench entry;
 	struct bm_cgroup know;
 
-	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench)
+	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench ||
+	    flags & ~entry.flags)
 		return false;
 	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 || know.bench != bench)
 		return false;

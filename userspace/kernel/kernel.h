@@ -83,15 +83,19 @@ int bm_kernel_settle(void);
 
 /*
  * Makes the cgroup (fd, id, level) Bench `bench`: cgroup programs attached and pinned, counters
- * made, and the entry that turns enforcement on last. -EEXIST: it is one already; -E2BIG: no room
- * or too many different levels. On failure nothing of it is left.
+ * made, and the entry that turns enforcement on last, with flags (enum bm_bench_flags). -EEXIST: it
+ * is one already; -E2BIG: no room or too many different levels; -EOPNOTSUPP: not on this kernel.
+ * On failure nothing of it is left.
  */
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		   uint32_t level, struct bm_error *err);
+		   uint32_t level, uint32_t flags, struct bm_error *err);
 /* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
 int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
-/* True when the cgroup is in the table and every cgroup program is still attached. */
-bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id);
+/*
+ * True when the cgroup is in the table, as strict as flags, and every cgroup program is still
+ * attached.
+ */
+bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
 
 /*

@@ -111,6 +111,11 @@ def requests():
             ({"op": "create"}, "no root file system was passed"),
             ({"op": "attach", "bench": "x1"}, 'needs "bench" and "container"'),
             ({"op": "attach", "bench": "x1", "container": "c"}, "is of the wrong type"),
+            ({"op": "attach", "bench": "x1", "exec": True}, '"exec" is of the wrong type'),
+            (
+                {"op": "attach", "bench": "x1", "container": {"pid": 1}, "exec": "\x1b[2J"},
+                '"\\x1b[2J" is no mode of execution',
+            ),
             ({"op": "attach", "bench": "x1", "container": {}}, "not exactly one container"),
             (
                 {"op": "attach", "bench": "x1", "container": {"id": "a", "pid": 1}},
