@@ -15,7 +15,7 @@ static __always_inline int check(struct file *file, __u32 hook, bool arrivals_to
 	if (!bench)
 		return 0;
 	id = bench->id;
-	decide(id, file, BM_X, &decision);
+	decide(bench, file, BM_X, &decision);
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
 	if (!arrivals_too && is_arrival(id))

@@ -43,7 +43,7 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 		return 0;
 	id = bench->id;
 	wanted = rights_of_open(file);
-	decide(id, file, wanted, &decision);
+	decide(bench, file, wanted, &decision);
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
 	/* The runtime may read the host's files; what it executes is the Bench's payload. */

@@ -62,6 +62,7 @@ static const char *const rules[] = {
 	[BM_RULE_PRIVILEGE] = "privilege",
 	[BM_RULE_HOST_TOOLS] = "host-tools",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
+	[BM_RULE_EXCEPTED] = "excepted",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 

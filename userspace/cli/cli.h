@@ -73,6 +73,7 @@ struct cli_file_grant {
 	const char *source, *dest; /* dest may be NULL: the daemon chooses */
 	const char *rights;
 	bool idmap;
+	const struct cli_args *excepts; /* the --except among them; NULL: none */
 };
 
 /*

@@ -43,6 +43,7 @@ static void print_file(FILE *out, struct json_object *c)
 	row(out, "rights",
 	    rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
 					    : "ro: read only; never execute (noexec)");
+	cli_print_excepts(out, c, "  except    ");
 	row(out, "owners",
 	    bm_json_bool(c, "idmap") ? "mapped: yours are the Bench's user's"
 				     : "as they are, not mapped");

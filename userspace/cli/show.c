@@ -57,6 +57,7 @@ static void print_grant(struct json_object *grant)
 		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
 		       cli_show(dest, to, sizeof(to)));
 	putchar('\n');
+	cli_print_excepts(stdout, grant, "                  except ");
 }
 
 int cmd_show(struct cli *cli, struct bm_error *err)

@@ -32,7 +32,7 @@ static const struct {
 	  1,
 	  false,
 	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private",
-	    NULL } },
+	    "except", NULL } },
 	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
 	{ "revoke", request_revoke, 0, false, { "grant", "bench", "all", NULL } },
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
@@ -44,6 +44,7 @@ static const struct {
 void pending_drop(struct connection *c)
 {
 	bm_close(c->pending.fd);
+	free(c->pending.excepts);
 	c->pending = (struct pending){ .fd = -1 };
 }
 

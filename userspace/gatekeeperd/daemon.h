@@ -31,6 +31,8 @@ struct pending {
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
 	bool writable, idmap;
+	struct except *excepts;
+	size_t except_count;
 	struct bm_destination destination;
 };
 

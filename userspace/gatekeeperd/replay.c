@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gatekeeperd/nested.h"
+
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
 	return bm_fail(err, EBADMSG, "ledger", NULL,
@@ -63,7 +65,7 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 {
 	const char *id = bm_json_string(json, "id");
 	char name[BM_BENCH_NAME_LEN];
-	struct grant *grant;
+	struct grant *grant, *closed;
 	uint32_t number;
 	int r;
 
@@ -71,9 +73,13 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	    number <= bench->last_grant)
 		return -EBADMSG;
 	r = grant_from_json(json, &grant);
-	if (r == 0)
-		bench_add_grant(bench, grant);
-	return r;
+	if (r < 0)
+		return r;
+	closed = grant->kind == GRANT_FILE ? bench_closed_object(bench, grant->object) : NULL;
+	if (closed)
+		bench_remove_closed(bench, closed);
+	bench_add_grant(bench, grant);
+	return 0;
 }
 
 static int replay_revoke(struct bench *bench, struct json_object *json)
@@ -86,7 +92,9 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	if (number > bench->last_grant)
 		bench->last_grant = (uint32_t)number;
 	grant = bench_grant(bench, (uint32_t)number);
-	if (grant)
+	if (grant && grant->kind == GRANT_FILE && bm_json_bool(json, "closed"))
+		bench_close_grant(bench, grant);
+	else if (grant)
 		bench_remove_grant(bench, grant);
 	return 0;
 }
@@ -142,6 +150,10 @@ static bool keep_grant(void *ctx, const struct bm_grant_key *key, const struct b
 		return false;
 	if (!value->grant)
 		return true;
+	/* Less than nothing a tombstone can't give; without it an outer grant might. */
+	if (!value->rights)
+		return bench_grant_of_object(bench, key->object) ||
+		       bench_closed_object(bench, key->object);
 	grant = bench_grant(bench, value->grant);
 	return grant && grant->kind == GRANT_FILE && grant->object == key->object &&
 	       !(value->rights & ~(uint32_t)(BM_R | (grant->writable ? BM_W : 0)));
@@ -160,7 +172,15 @@ static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_
 	return !memcmp(&theirs, key, sizeof(*key));
 }
 
+static bool keep_except(void *ctx, const struct bm_except_key *key, const struct bm_except *value)
+{
+	struct bench *bench = model_find_id(ctx, key->bench);
+
+	(void)value;
+	return bench && excepts_have(bench, key->object, key->name);
+}
+
 struct bm_keep replay_keep(struct model *model)
 {
-	return (struct bm_keep){ keep_grant, keep_dest, model };
+	return (struct bm_keep){ keep_grant, keep_dest, keep_except, model };
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "bench/box.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/nested.h"
 #include "gatekeeperd/replay.h"
 #include "network/link.h"
 #include "network/nft.h"
@@ -80,6 +81,8 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 		if (!in_force(d, bench, g))
 			r = grant_revoke(d, bench, g, err);
 	}
+	if (r == 0)
+		r = nested_adopt(d, bench, err);
 	return r == 0 ? prune_nft(bench, err) : r;
 }
 
@@ -199,7 +202,7 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 		next = b->next;
 		restore_or_break(d, b);
 	}
-	if (sweep(d, &swept) < 0)
+	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/nested.h"
 #include "network/link.h"
 #include "network/nft.h"
 
@@ -23,12 +24,12 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, s
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
 	if (bench_alive(bench)) {
-		r = bm_mount_take(&bench->target, g->dest, g->device, g->inode, err);
+		r = bm_mount_take(&bench->target, g->over ? NULL : g->dest, g->device, g->inode,
+				  err);
 		if (r < 0)
 			return r;
 	}
-	r = bm_grant_drop(d->kernel, bench->id, g->object);
-	return r < 0 ? bm_fail_errno(err, -r, "grants") : 0;
+	return nested_release(d, bench, g, err);
 }
 
 static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
@@ -68,10 +69,12 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		return r;
 	fields = json_object_new_object();
 	bm_json_add_int(fields, "grant", g->number);
+	if (g->closed)
+		bm_json_add_bool(fields, "closed", true);
 	r = bench_record(d, bench, "revoke", fields, err);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
 	/* Taken back it is, whether or not the ledger could say so. */
-	bench_remove_grant(bench, g);
+	nested_revoked(d, bench, g);
 	return r;
 }
 
@@ -110,7 +113,7 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	const char *id = bm_json_string(message->json, "grant");
 	struct json_object *list = json_object_new_array();
 	struct bench *bench;
-	struct grant *grant;
+	struct grant *grant, *first;
 	int r;
 
 	(void)c;
@@ -120,16 +123,21 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 		r = find_grant(d, id, &bench, &grant, err);
 		if (r < 0)
 			return r;
-		add_id(list, bench, grant->number);
-		return grant_revoke(d, bench, grant, err);
+		do {
+			first = nested_first(bench, grant);
+			add_id(list, bench, first->number);
+			r = grant_revoke(d, bench, first, err);
+		} while (r == 0 && first != grant);
+		return r;
 	}
 	if (!bm_json_bool(message->json, "all"))
 		return bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
 			       "revoke: no grant is named");
 	r = bench_of_request(d, message->json, &bench, err);
 	while (r == 0 && bench->grants) {
-		add_id(list, bench, bench->grants->number);
-		r = grant_revoke(d, bench, bench->grants, err);
+		first = nested_first(bench, bench->grants);
+		add_id(list, bench, first->number);
+		r = grant_revoke(d, bench, first, err);
 	}
 	return r;
 }
