@@ -171,7 +171,7 @@ int cli_parse_except(const char *text, struct cli_except *ret, struct bm_error *
 	size_t len = strlen(text);
 	unsigned depth = 0;
 
-	parsed.readable = len > 3 && !strcmp(text + len - 3, ":ro");
+	parsed.readable = len >= 3 && !strcmp(text + len - 3, ":ro");
 	len -= parsed.readable ? 3 : 0;
 	if (len >= sizeof(parsed.name))
 		return bm_fail(err, ENAMETOOLONG, NULL, remedy,
