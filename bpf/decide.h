@@ -30,10 +30,10 @@ static __always_inline bool object_decides(__u32 bench, const struct bm_object *
 	struct bm_grant *grant;
 
 	key.object = object->id;
-	ret->object = object->id;
 	grant = bpf_map_lookup_elem(&grants, &key);
 	if (!grant)
 		return false;
+	ret->object = key.object;
 	ret->grant = grant->grant;
 	ret->rule = judge(grant, wanted);
 	return true;
@@ -95,7 +95,7 @@ static __always_inline void own_root_decides(__u32 bench, struct vfsmount *mnt, 
 static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmount *mnt,
 				      struct dentry *dentry, __u32 wanted, struct decision *ret)
 {
-	__u32 id = bench->id;
+	__u32 id = bench->id, nested = bench->flags & BM_BENCH_NESTED;
 
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	/*
@@ -104,15 +104,11 @@ static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmo
 	 */
 	if (mnt->mnt_flags & MNT_INTERNAL)
 		return;
-	if (bench->flags & BM_BENCH_NESTED) {
-		decide_walk(id, dentry, wanted, ret);
-		if (ret->rule == BM_RULE_NO_GRANT)
-			own_root_decides(id, mnt, wanted, ret);
-		return;
-	}
-	if (entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
+	if (!nested && entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
 		return;
 	decide_walk(id, dentry, wanted, ret);
+	if (nested && ret->rule == BM_RULE_NO_GRANT)
+		own_root_decides(id, mnt, wanted, ret);
 }
 
 static __always_inline void decide(const struct bm_bench *bench, struct file *file, __u32 wanted,
