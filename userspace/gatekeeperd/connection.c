@@ -172,6 +172,7 @@ static const struct {
 	{ "idmap", json_type_boolean },
 	{ "destination", json_type_string },
 	{ "private", json_type_boolean },
+	{ "except", json_type_array },
 	{ "token", json_type_string },
 	{ "how", json_type_string },
 	{ "grant", json_type_string },

@@ -174,7 +174,8 @@ static int visit(void *ctx, int fd, struct except *e, unsigned at, struct bm_err
 		return bm_fail(err, ESTALE, "except", "grant it again",
 			       "the directories of \"%s\" were moved while it was granted",
 			       bm_escape(e->name, shown, sizeof(shown)));
-	return v->peer ? bm_pin(fd, v->peer, true, object, err) : 0;
+	/* The first is pinned as the object itself. */
+	return v->peer && at ? bm_pin(fd, v->peer, true, object, err) : 0;
 }
 
 int excepts_pin(struct daemon *d, int fd, pid_t peer, const struct grant *g, struct bm_error *err)

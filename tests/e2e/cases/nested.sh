@@ -6,12 +6,9 @@ setup() {
 	mkdir -p "$disk"/proj/{.git,docs/out,sub}
 	echo secret | tee "$disk/proj/.env" >"$disk/proj/sub/.env"
 	echo hello | tee "$disk"/proj/{file,.git/config,docs/file,docs/out/file} >"$disk/proj/sub/file"
-	make_bench e1
 }
 
 teardown() {
-	bm destroy e1
-	did
 	rm -r "$disk/proj"
 }
 
@@ -36,17 +33,21 @@ refused_inside() { # COMMAND
 	[[ $err == *'Permission denied'* || $err == *'Read-only'* ]] || fail 'not refused'
 }
 
-# Everything taken back: no pin, no mount point.
+# Everything taken back: no pin, no mount point. And the end of the Bench: a daemon that was killed has
+# lost sight of its mounts.
 ungranted() {
 	bm revoke e1 --all
 	did
 	bm exec e1 -- sh -c 'rmdir /in /out 2>/dev/null; ls -A /in /out 2>/dev/null'
 	same '' "$out" 'what is left in the Bench'
 	same '' "$(ls /run/benchmon/pins)" 'what is left of the pins'
+	bm destroy e1
+	did
 }
 
 case_usage() {
 	local name
+	make_bench e1
 	for name in '' / /x x/ a//b . .. ./x ../x x/.. :ro; do
 		grant "$disk/proj" --except "$name"
 		refused 2 'component in an excepted name; give a name below the directory'
@@ -71,6 +72,7 @@ case_usage() {
 }
 
 case_refused() {
+	make_bench e1
 	grant "$disk/proj/file" --except x
 	refused 125 'only of a directory can names be excepted (rule: except)' \
 		'grant the file without --except'
@@ -109,6 +111,7 @@ case_refused() {
 }
 
 case_shown() {
+	make_bench e1
 	granted "$disk/proj:/in/proj:rw" --except .env --except .git:ro --except sub/.env
 	printed 'except    .env: left out' 'except    .git: ro' 'except    sub/.env: left out'
 	narrow
@@ -130,6 +133,7 @@ case_shown() {
 
 case_nested() {
 	local outer inner
+	make_bench e1
 	granted "$disk/proj:/in/proj:rw"
 	outer=$id
 	grant "$disk/proj/docs:/in/proj/file"
@@ -157,6 +161,7 @@ case_nested() {
 
 case_closed() {
 	local inner
+	make_bench e1
 	granted "$disk/proj:/in/proj:rw"
 	granted "$disk/proj/docs:/in/docs"
 	inner=$id
@@ -184,16 +189,16 @@ case_closed() {
 # Without the pins nobody can say what the marks are worth.
 case_unpinned() {
 	local pin
-	make_bench e2
-	bm grant e2 file "$disk/proj" --except .env --yes
+	make_bench e1
+	bm grant e1 file "$disk/proj" --except .env --yes
 	did granted
 	stop_daemon
 	for pin in /run/benchmon/pins/*; do
 		umount "$pin"
 	done
 	bm ls
-	did 'e2    broken'
-	bm destroy e2
+	did 'e1    broken'
+	bm destroy e1
 	did
 	same '' "$(ls /run/benchmon/pins)" 'what is left of the pins'
 }
