@@ -12,10 +12,11 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 2
+#define BM_ABI_VERSION 3
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
+#define BM_MAX_EXCEPTS 65536
 #define BM_MAX_DESTINATIONS 65536
 #define BM_RING_BYTES (4u << 20)
 
@@ -104,6 +105,7 @@ enum bm_rule {
 	BM_RULE_NOT_TRACKED,   /* a mapping whose end could not be seen to */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_EXEC_IMAGE,    /* exec: image, and this is not of the image, or could be made so */
+	BM_RULE_EXCEPTED,      /* its grant leaves this name out, or leaves it ro */
 	BM_RULE_MAX,
 };
 
@@ -162,6 +164,25 @@ struct bm_grant {
 	__u32 rights;
 	__u32 grant;     /* 0: one of the Bench's own objects */
 	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
+};
+
+/*
+ * excepts: names that a grant leaves out, by the directory they are in, so that what is put under
+ * such a name later is left out too. A longer name than fits is never one. The directories on the
+ * way to such a name have their names kept: all rights are left, and no other may take their place.
+ */
+#define BM_EXCEPT_NAME 72
+#define BM_EXCEPT_NAME_MAX 63
+struct bm_except_key {
+	__u32 bench;
+	__u32 pad;
+	__u64 object;              /* the directory */
+	char name[BM_EXCEPT_NAME]; /* padded with zeros */
+};
+
+struct bm_except {
+	__u32 rights; /* what is left of the grant's: 0, BM_R, or BM_R | BM_W for a kept name */
+	__u32 grant;
 };
 
 /* The pool of the links' own IPv6 addresses is fd62:656e:6368::/48; how it begins. */
@@ -289,6 +310,8 @@ _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_grant) == 16, "map value");
+_Static_assert(sizeof(struct bm_except_key) == 16 + BM_EXCEPT_NAME, "map key");
+_Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");

@@ -58,7 +58,7 @@ static __always_inline int check_path(const struct path *path, struct dentry *sh
 	if (!bench)
 		return 0;
 	id = bench->id;
-	decide_at(id, path->mnt, path->dentry, wanted, &decision);
+	decide_at(bench, path->mnt, path->dentry, wanted, &decision);
 	return verdict(id, hook, path->dentry, shown, wanted, &decision, never, never_rule);
 }
 

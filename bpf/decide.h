@@ -3,14 +3,7 @@
 #ifndef BENCHMON_BPF_DECIDE_H
 #define BENCHMON_BPF_DECIDE_H
 
-#include "maps.h"
-
-struct decision {
-	__u32 rule; /* BM_RULE_NONE: allowed */
-	__u32 grant;
-	__u64 object;
-	__u64 expiry_ns;
-};
+#include "excepts.h"
 
 static __always_inline bool expired(__u64 expiry_ns)
 {
@@ -30,39 +23,49 @@ static __always_inline __u32 judge(const struct bm_grant *grant, __u32 wanted)
 }
 
 /* True when inode is an object with an entry for this Bench; that entry then decides. */
-static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u32 wanted,
-					  struct decision *ret)
+static __always_inline bool object_decides(__u32 bench, const struct bm_object *object,
+					   __u32 wanted, struct decision *ret)
 {
-	struct bm_object *object = bpf_inode_storage_get(&objects, inode, NULL, 0);
 	struct bm_grant_key key = { .bench = bench };
 	struct bm_grant *grant;
 
-	if (!object)
-		return false;
 	key.object = object->id;
-	ret->object = object->id;
 	grant = bpf_map_lookup_elem(&grants, &key);
 	if (!grant)
 		return false;
+	ret->object = key.object;
 	ret->grant = grant->grant;
 	ret->expiry_ns = grant->expiry_ns;
 	ret->rule = judge(grant, wanted);
 	return true;
 }
 
+static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u32 wanted,
+					  struct decision *ret)
+{
+	struct bm_object *object = object_of(inode);
+
+	return object && object_decides(bench, object, wanted, ret);
+}
+
 /* A function of its own: inlined twice into one program, 6.1 takes its loop for endless. */
 static __noinline int decide_walk(__u32 bench, struct dentry *dentry, __u32 wanted,
 				  struct decision *ret)
 {
+	struct bm_object *object = object_of(dentry->d_inode);
+
 	for (int i = 0; i < BM_MAX_DEPTH; i++) {
 		struct dentry *parent = dentry->d_parent;
 
-		if (entry_decides(bench, dentry->d_inode, wanted, ret))
+		if (object && object_decides(bench, object, wanted, ret))
 			return 0;
 		if (parent == dentry) {
 			ret->rule = BM_RULE_NO_GRANT;
 			return 0;
 		}
+		object = object_of(parent->d_inode);
+		if (object && excepted(bench, object->id, dentry, wanted, ret))
+			return 0;
 		dentry = parent;
 	}
 	ret->rule = BM_RULE_DEPTH;
@@ -70,14 +73,31 @@ static __noinline int decide_walk(__u32 bench, struct dentry *dentry, __u32 want
 }
 
 /*
+ * Nothing on the way up decides, and the mount's root is one of the Bench's own objects: overlayfs
+ * at work beside its layer. Of a grant the root would not do: what the host has moved out of it
+ * may have been nested in it, or excepted.
+ */
+static __always_inline void own_root_decides(__u32 bench, struct vfsmount *mnt, __u32 wanted,
+					     struct decision *ret)
+{
+	struct decision root = { .rule = BM_RULE_NO_GRANT };
+
+	if (entry_decides(bench, mnt->mnt_root->d_inode, wanted, &root) && !root.grant)
+		*ret = root;
+}
+
+/*
  * The root of the file's mount first: a relocated grant is a mount of its own, so one look-up
  * decides at any depth. Else the parents, nearest first: a mount of a part of an own object.
  * The walk goes on above the mount's root (d_parent does) and ends at the file system's root. A
- * disconnected dentry (open_by_handle_at) is its own parent and so finds nothing.
+ * disconnected dentry (open_by_handle_at) is its own parent and so finds nothing. In a Bench with
+ * objects within objects, or excepted names, only the walk finds the nearest.
  */
-static __always_inline void decide_at(__u32 bench, struct vfsmount *mnt, struct dentry *dentry,
-				      __u32 wanted, struct decision *ret)
+static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmount *mnt,
+				      struct dentry *dentry, __u32 wanted, struct decision *ret)
 {
+	__u32 id = bench->id, nested = bench->flags & BM_BENCH_NESTED;
+
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	/*
 	 * pipefs, sockfs, memfd, nsfs, pidfs: what the kernel mounts for itself and no path leads
@@ -85,12 +105,14 @@ static __always_inline void decide_at(__u32 bench, struct vfsmount *mnt, struct 
 	 */
 	if (mnt->mnt_flags & MNT_INTERNAL)
 		return;
-	if (entry_decides(bench, mnt->mnt_root->d_inode, wanted, ret))
+	if (!nested && entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
 		return;
-	decide_walk(bench, dentry, wanted, ret);
+	decide_walk(id, dentry, wanted, ret);
+	if (nested && ret->rule == BM_RULE_NO_GRANT)
+		own_root_decides(id, mnt, wanted, ret);
 }
 
-static __always_inline void decide(__u32 bench, struct file *file, __u32 wanted,
+static __always_inline void decide(const struct bm_bench *bench, struct file *file, __u32 wanted,
 				   struct decision *ret)
 {
 	decide_at(bench, file->f_path.mnt, file->f_path.dentry, wanted, ret);

@@ -16,6 +16,9 @@
 #define TIOCGWINSZ 0x5413
 #define TIOCSTI 0x5412
 #define TIOCLINUX 0x541c
+#define FS_IOC_SETFLAGS 0x40086602
+#define FS_IOC32_SETFLAGS 0x40046602
+#define FS_IOC_FSSETXATTR 0x401c5820
 
 static __always_inline __u32 rights_of_fd(struct file *file)
 {
@@ -44,6 +47,24 @@ static __always_inline bool asks_only(unsigned int cmd)
 }
 
 /*
+ * A directory that becomes case-insensitive would show an excepted name under others. Those with
+ * excepted names in them are objects.
+ */
+static __always_inline int check_flags(struct file *file, unsigned int cmd)
+{
+	struct decision decision = { .rule = BM_RULE_EXCEPTED };
+	struct dentry *dentry = file->f_path.dentry;
+	struct bm_bench *bench;
+
+	if (cmd != FS_IOC_SETFLAGS && cmd != FS_IOC32_SETFLAGS && cmd != FS_IOC_FSSETXATTR)
+		return 0;
+	bench = bench_of_current();
+	if (!bench || !(bench->flags & BM_BENCH_NESTED) || !object_of(dentry->d_inode))
+		return 0;
+	return verdict(bench->id, BM_HOOK_IOCTL, dentry, dentry, BM_W, &decision, 0, 0);
+}
+
+/*
  * Beyond those an ioctl may do anything: btrfs snapshots, XFS opening by handle, flags of inodes,
  * clones. So it needs w, and an fd that was opened for it.
  */
@@ -54,7 +75,8 @@ static __always_inline int check_ioctl(struct file *file, unsigned int cmd)
 	/* The process's own terminal, the operator's choice; typing into it is another matter. */
 	if (is_pts(file->f_path.dentry) && cmd != TIOCSTI && cmd != TIOCLINUX)
 		return 0;
-	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_IOCTL, BM_R | BM_W, 0, 0);
+	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_IOCTL, BM_R | BM_W, 0, 0)
+		       ?: check_flags(file, cmd);
 }
 
 SEC("lsm/file_ioctl")

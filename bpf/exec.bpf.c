@@ -16,7 +16,7 @@ static __always_inline int check(struct file *file, __u32 hook, bool arrivals_to
 		return 0;
 	id = bench->id;
 	flags = bench->flags;
-	decide(id, file, BM_X, &decision);
+	decide(bench, file, BM_X, &decision);
 	if (flags & BM_BENCH_IMAGE) {
 		decide_image(file, &decision);
 		if (decision.rule == BM_RULE_NONE && changed)

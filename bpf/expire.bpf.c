@@ -81,7 +81,7 @@ int BPF_PROG(bm_expire_map, struct file *file, unsigned long reqprot, unsigned l
 	if (!bench)
 		return 0;
 	id = bench->id;
-	decide(id, mapped, BM_R, &decision);
+	decide(bench, mapped, BM_R, &decision);
 	if (decision.rule != BM_RULE_NONE || !decision.expiry_ns)
 		return 0;
 	task = bpf_get_current_task_btf();

@@ -54,7 +54,7 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	id = bench->id;
 	flags = bench->flags;
 	wanted = rights_of_open(file);
-	decide(id, file, wanted, &decision);
+	decide(bench, file, wanted, &decision);
 	if (flags & BM_BENCH_IMAGE && wanted & BM_X)
 		decide_image(file, &decision);
 	if (flags & BM_BENCH_IMAGE && wanted & BM_W && is_process_memory(file))

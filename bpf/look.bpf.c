@@ -16,7 +16,7 @@ int BPF_PROG(bm_getattr, const struct path *path, int ret)
 	if (!bench || acts_as_mounter())
 		return 0;
 	id = bench->id;
-	decide_at(id, path->mnt, dentry, BM_R, &decision);
+	decide_at(bench, path->mnt, dentry, BM_R, &decision);
 	if (decision.rule == BM_RULE_NONE || is_pts(dentry) || was_carried(id, dentry))
 		return 0;
 	return verdict(id, BM_HOOK_GETATTR, dentry, dentry, BM_R, &decision, 0, 0);

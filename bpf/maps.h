@@ -35,6 +35,14 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BM_MAX_EXCEPTS);
+	__type(key, struct bm_except_key);
+	__type(value, struct bm_except);
+} excepts SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, BM_MAX_DESTINATIONS);
 	__type(key, struct bm_dest_key);
 	__type(value, struct bm_dest);

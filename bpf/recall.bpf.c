@@ -19,7 +19,7 @@ static __always_inline int check_held(struct file *file, __u32 hook, __u32 wante
 	if (!bench)
 		return 0;
 	id = bench->id;
-	decide(id, file, wanted, &decision);
+	decide(bench, file, wanted, &decision);
 	if (decision.rule == BM_RULE_NONE || is_pts(dentry) || was_carried(id, dentry))
 		return 0;
 	/* The layer's file below an overlay's, which was judged itself. */
@@ -81,13 +81,13 @@ static __always_inline bool is_closed(__u32 bench, struct inode *inode, struct d
 	return ret->rule != BM_RULE_NONE;
 }
 
-static __always_inline bool is_barred(__u32 bench, const struct path *path, struct inode *inode,
-				      struct decision *ret)
+static __always_inline bool is_barred(const struct bm_bench *bench, const struct path *path,
+				      struct inode *inode, struct decision *ret)
 {
 	if (path->dentry->d_inode != inode)
 		return false;
 	decide_at(bench, path->mnt, path->dentry, BM_R, ret);
-	return ret->rule != BM_RULE_NONE && !was_carried(bench, path->dentry);
+	return ret->rule != BM_RULE_NONE && !was_carried(bench->id, path->dentry);
 }
 
 SEC("lsm/inode_permission")
@@ -107,8 +107,8 @@ int BPF_PROG(bm_lookup, struct inode *inode, int mask, int ret)
 	fs = bpf_get_current_task_btf()->fs;
 	if (!fs)
 		return 0;
-	if (!is_barred(id, &fs->pwd, inode, &decision) &&
-	    !is_barred(id, &fs->root, inode, &decision) && !is_closed(id, inode, &decision))
+	if (!is_barred(bench, &fs->pwd, inode, &decision) &&
+	    !is_barred(bench, &fs->root, inode, &decision) && !is_closed(id, inode, &decision))
 		return 0;
 	if (acts_as_mounter() || is_arrival(id))
 		return 0;

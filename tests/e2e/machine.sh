@@ -126,7 +126,7 @@ machine_state() { # FILE
 # at when a topic is over.
 maps_state() {
 	local map
-	for map in benches grants destinations stats; do
+	for map in benches grants excepts destinations stats; do
 		echo "map dump pinned /sys/fs/bpf/benchmon/maps/$map"
 	done >"$tmp/dump"
 	bpftool batch file "$tmp/dump" 2>&1 | sort

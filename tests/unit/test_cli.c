@@ -147,6 +147,43 @@ static void test_env(void **state)
 			 -ENAMETOOLONG);
 }
 
+static void test_except(void **state)
+{
+	static const char *const bad[] = {
+		"",  ":ro", "/",    "/x",   "x/",    "a//b",
+		".", "..",  "../x", "x/..", "a/./b", "a/b/c/d/e/f/g/h/i"
+	};
+	struct cli_except except = {};
+	char longer[300];
+
+	(void)state;
+	assert_int_equal(cli_parse_except(".env", &except, NULL), 0);
+	assert_string_equal(except.name, ".env");
+	assert_false(except.readable);
+	assert_int_equal(cli_parse_except("sub/.git:ro", &except, NULL), 0);
+	assert_string_equal(except.name, "sub/.git");
+	assert_true(except.readable);
+	/* Only at the end, and only that. */
+	assert_int_equal(cli_parse_except("a:ro:ro", &except, NULL), 0);
+	assert_string_equal(except.name, "a:ro");
+	assert_int_equal(cli_parse_except("a:rw", &except, NULL), 0);
+	assert_string_equal(except.name, "a:rw");
+	assert_false(except.readable);
+	assert_int_equal(cli_parse_except("...", &except, NULL), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (cli_parse_except(bad[i], &except, NULL) != -EINVAL)
+			fail_msg("taken: \"%s\"", bad[i]);
+	memset(longer, 'x', sizeof(longer));
+	longer[63] = '\0';
+	assert_int_equal(cli_parse_except(longer, &except, NULL), 0);
+	longer[63] = 'x';
+	longer[64] = '\0';
+	assert_int_equal(cli_parse_except(longer, &except, NULL), -EINVAL);
+	longer[64] = 'x';
+	longer[256] = '\0';
+	assert_int_equal(cli_parse_except(longer, &except, NULL), -ENAMETOOLONG);
+}
+
 static void check_base(const char *path, const char *want)
 {
 	char base[NAME_MAX + 1];
@@ -529,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_size),
 		cmocka_unit_test(test_number),
 		cmocka_unit_test(test_env),
+		cmocka_unit_test(test_except),
 		cmocka_unit_test(test_base),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_nearest),

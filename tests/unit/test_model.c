@@ -324,6 +324,83 @@ static void net_round_trip(void **state)
 	}
 }
 
+/* JSON of any kind, with ' for ". */
+static struct json_object *list_of(const char *text)
+{
+	struct json_object *json;
+	char buf[512];
+
+	snprintf(buf, sizeof(buf), "%s", text);
+	for (char *p = buf; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	json = json_tokener_parse(buf);
+	assert_non_null(json);
+	return json;
+}
+
+static void excepts_round_trip(void **state)
+{
+	static const char text[] = "[{'name':'.env','rights':'none','objects':[7]},"
+				   "{'name':'a/b.c','rights':'ro','objects':[7,9]}]",
+			  typed[] = "[{'name':'.env','rights':'none'}]";
+	static const char *const bad[] = {
+		"[]",
+		"[1]",
+		"[{}]",
+		"{'name':'x','rights':'ro'}",
+		"[{'name':'x'}]",
+		"[{'rights':'ro'}]",
+		"[{'name':'x','rights':'rw'}]",
+		"[{'name':'','rights':'ro'}]",
+		"[{'name':'/x','rights':'ro'}]",
+		"[{'name':'x/','rights':'ro'}]",
+		"[{'name':'a//b','rights':'ro'}]",
+		"[{'name':'.','rights':'ro'}]",
+		"[{'name':'a/..','rights':'ro'}]",
+		"[{'name':'a/b/c/d/e/f/g/h/i','rights':'ro'}]",
+		"[{'name':'a\\u0001','rights':'ro'}]",
+		"[{'name':'x','rights':'ro','more':1}]",
+		"[{'name':'"
+		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx','rights':'ro'}]",
+		/* Only the ledger says which objects they are. */
+		"[{'name':'x','rights':'ro','objects':[7]}]",
+	};
+	static const char *const bad_kept[] = {
+		"[{'name':'x','rights':'ro'}]",
+		"[{'name':'x','rights':'ro','objects':[]}]",
+		"[{'name':'x','rights':'ro','objects':[1,2]}]",
+		"[{'name':'a/x','rights':'ro','objects':[1]}]",
+		"[{'name':'x','rights':'ro','objects':['1']}]",
+	};
+	autojson *json = list_of(text), *back = NULL, *other = list_of(typed);
+	autofree struct except *list = NULL, *again = NULL;
+	size_t count = 0;
+
+	(void)state;
+	assert_int_equal(excepts_from_json(json, true, &list, &count), 0);
+	assert_int_equal(count, 2);
+	assert_string_equal(list[1].name, "a/b.c");
+	assert_true(list[1].readable && !list[0].readable);
+	assert_int_equal(list[0].depth, 1);
+	assert_int_equal(list[1].depth, 2);
+	assert_true(list[1].object[1] == 9);
+	back = excepts_to_json(list, count, true);
+	assert_true(json_object_equal(back, json));
+	assert_int_equal(excepts_from_json(other, false, &again, &count), 0);
+	assert_int_equal(count, 1);
+	for (size_t i = 0; i < COUNT(bad) + COUNT(bad_kept); i++) {
+		bool kept = i >= COUNT(bad);
+		const char *from = kept ? bad_kept[i - COUNT(bad)] : bad[i];
+		autojson *wrong = list_of(from);
+		struct except *none = NULL;
+
+		if (excepts_from_json(wrong, kept, &none, &count) != -EBADMSG)
+			fail_msg("taken: %s", from);
+		assert_null(none);
+	}
+}
+
 static const char file_text[] =
 	"{'id':'b1/3','kind':'file','created':'now','confirmed':{'uid':0,'how':'tty'},"
 	"'source':'/s','dest':'/d','rights':'rw','directory':true,'idmap':true,'object':1,"
@@ -510,6 +587,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dest_key, empty, empty),
 		cmocka_unit_test_setup_teardown(file_round_trip, empty, empty),
 		cmocka_unit_test_setup_teardown(net_round_trip, empty, empty),
+		cmocka_unit_test(excepts_round_trip),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(rights),

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "gatekeeperd/nested.h"
 #include "gatekeeperd/replay.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -477,6 +478,91 @@ static void namesake_of_one_without_end(void **state)
 	assert_int_equal(model_find(&d.model, "b1")->id, 2);
 }
 
+#define EXCEPTS                                                                                    \
+	",'except':[{'name':'.env','rights':'none','objects':[70]},"                               \
+	"{'name':'a/.git','rights':'ro','objects':[70,75]}]"
+#define EXCEPTING_GRANT(id)                                                                        \
+	"{" B1 ",'id':'" id "','rights':'rw','object':70" EXCEPTS FILE_FIELDS "}"
+
+/* Closed by its revocation: the tombstone stays, by whatever number, and nothing else. */
+static void closed_is_kept(void **state)
+{
+	struct bm_grant_key key = { .bench = 1, .object = 71 };
+	struct bm_grant value = { .grant = 2 };
+	struct bm_keep keep;
+	struct bench *bench;
+
+	(void)state;
+	three_grants();
+	say("revoke", "{" B1 ",'grant':2,'closed':true}");
+	replayed();
+	keep = replay_keep(&d.model);
+	bench = d.model.benches;
+	assert_null(bench_grant(bench, 2));
+	assert_int_equal(bench->grant_count, 2);
+	assert_true(bench_closed_object(bench, 71)->closed);
+	assert_true(keep.grant(keep.ctx, &key, &value));
+	value.grant = 9;
+	assert_true(keep.grant(keep.ctx, &key, &value));
+	value = (struct bm_grant){ .rights = BM_R, .grant = 2 };
+	assert_false(keep.grant(keep.ctx, &key, &value));
+	/* Granted again, and in vain: still closed. */
+	say("grant", FILE_GRANT("b1/4", "ro", 71));
+	say("revoke", "{" B1 ",'grant':4,'reason':'failed','closed':true}");
+	replayed();
+	value.rights = 0;
+	assert_true(keep.grant(keep.ctx, &key, &value));
+	assert_int_equal(bench_closed_object(d.model.benches, 71)->number, 4);
+	say("grant", FILE_GRANT("b1/5", "ro", 71));
+	replayed();
+	assert_null(bench_closed_object(d.model.benches, 71));
+	say("revoke", "{" B1 ",'grant':5}");
+	replayed();
+	assert_false(keep.grant(keep.ctx, &key, &value));
+}
+
+static void kept_excepts(void **state)
+{
+	static const struct {
+		uint32_t bench;
+		uint64_t object;
+		const char *name;
+		bool kept;
+	} cases[] = {
+		{ 1, 70, ".env", true },  { 1, 75, ".git", true },    { 1, 70, "a", true },
+		{ 1, 75, ".env", false }, { 1, 70, ".git", false },   { 1, 70, ".en", false },
+		{ 2, 70, ".env", false }, { 1, 71, ".env", false },   { 1, 70, "", false },
+		{ 1, 75, "a", false },    { 1, 70, "a/.git", false },
+	};
+
+	(void)state;
+	say("create", CREATE_B1);
+	say("grant", EXCEPTING_GRANT("b1/1"));
+	/* While it is closed, too. */
+	for (int round = 0; round < 2; round++) {
+		struct bm_keep keep;
+
+		replayed();
+		keep = replay_keep(&d.model);
+		for (size_t i = 0; i < COUNT(cases); i++) {
+			struct bm_except_key key = { .bench = cases[i].bench,
+						     .object = cases[i].object };
+			struct bm_except value = {};
+
+			snprintf(key.name, sizeof(key.name), "%s", cases[i].name);
+			if (keep.except(keep.ctx, &key, &value) != cases[i].kept)
+				fail_msg("line %zu of round %d", i, round);
+		}
+		say("revoke", "{" B1 ",'grant':1,'closed':true}");
+	}
+	fresh();
+	say("create", CREATE_B1);
+	say("grant", EXCEPTING_GRANT("b1/1"));
+	say("revoke", "{" B1 ",'grant':1}");
+	replayed();
+	assert_false(excepts_have(d.model.benches, 70, ".env"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +580,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kept_grants, setup, teardown),
 		cmocka_unit_test_setup_teardown(kept_destinations, setup, teardown),
 		cmocka_unit_test_setup_teardown(revoked_is_not_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(closed_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(kept_excepts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,7 @@ static const char *const rules[] = {
 	[BM_RULE_NOT_TRACKED] = "not-tracked",
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
 	[BM_RULE_EXEC_IMAGE] = "exec-image",
+	[BM_RULE_EXCEPTED] = "excepted",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 

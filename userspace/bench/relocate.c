@@ -473,7 +473,8 @@ static int take(void *arg, int *ret_fd, struct bm_error *err)
 					     mounts.list[i].target);
 	}
 	/* The point itself; parents may hold other grants by now and stay. */
-	undo(a, strlen(a->dest), directory);
+	if (a->dest)
+		undo(a, strlen(a->dest), directory);
 	return 0;
 }
 

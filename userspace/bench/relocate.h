@@ -37,7 +37,8 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 
 /*
  * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it
- * by renaming parents, and removes the mount point at dest. 0 also when there is none.
+ * by renaming parents, and removes the mount point at dest (NULL: none was made). 0 also when there
+ * is none.
  */
 int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
 		  struct bm_error *err);

@@ -8,6 +8,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
 	[OPT_DEST] = { "dest", 0, "PATH", "where in the Bench it appears" },
 	[OPT_ENV] = { "env", 'e', "K=V", "sets an environment variable; K alone takes yours" },
+	[OPT_EXCEPT] = { "except", 0, "NAME[:ro]", "leaves a name in the directory out, or ro" },
 	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
 	[OPT_FOLLOW] = { "follow", 'f', NULL, "goes on with what happens from now" },
 	[OPT_FORMAT] = { "format", 0, "FORMAT", "text or json" },
@@ -45,7 +46,7 @@ const char *const cli_sections[SECTION_MAX] = {
 };
 
 #define LIMITS (OPT(MEMORY) | OPT(PIDS))
-#define FILE_GRANT (OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
+#define FILE_GRANT (OPT(EXCEPT) | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(OPT(ROOTFS) | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |       \

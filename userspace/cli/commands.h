@@ -18,6 +18,7 @@ enum cli_opt {
 	OPT_CWD,
 	OPT_DEST,
 	OPT_ENV,
+	OPT_EXCEPT,
 	OPT_EXEC,
 	OPT_FOLLOW,
 	OPT_FOR,

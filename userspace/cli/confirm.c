@@ -47,6 +47,7 @@ static void print_file(FILE *out, struct json_object *c)
 	if (on_revoke && !strcmp(on_revoke, "report"))
 		row(out, "mapped",
 		    "processes that map it when it is revoked keep what they mapped");
+	cli_print_excepts(out, c, "  except    ");
 	row(out, "owners",
 	    bm_json_bool(c, "idmap") ? "mapped: yours are the Bench's user's"
 				     : "as they are, not mapped");

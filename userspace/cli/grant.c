@@ -55,6 +55,40 @@ static int add_duration(struct cli *cli, struct json_object *request, struct bm_
 	return 0;
 }
 
+/* They have been parsed before. */
+static struct json_object *excepts_of(const struct cli_args *args)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < args->given_count; i++) {
+		struct json_object *item;
+		struct cli_except except;
+
+		if (args->given[i].opt != OPT_EXCEPT ||
+		    cli_parse_except(args->given[i].value, &except, NULL) < 0)
+			continue;
+		item = json_object_new_object();
+		bm_json_add_string(item, "name", except.name);
+		bm_json_add_string(item, "rights", except.readable ? "ro" : "none");
+		json_object_array_add(list, item);
+	}
+	return list;
+}
+
+static int check_excepts(struct cli *cli, struct bm_error *err)
+{
+	const struct cli_args *args = &cli->args;
+	struct cli_except except;
+
+	cli->failure = EXIT_USAGE;
+	for (size_t i = 0; i < args->given_count; i++)
+		if (args->given[i].opt == OPT_EXCEPT &&
+		    cli_parse_except(args->given[i].value, &except, err) < 0)
+			return -err->code;
+	cli->failure = 0;
+	return 0;
+}
+
 int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		   const struct cli_file_grant *grant, FILE *out, struct json_object **ret_reply,
 		   struct bm_error *err)
@@ -83,6 +117,8 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 	r = add_duration(cli, request, err);
 	if (r < 0)
 		return r;
+	if (grant->excepts && cli_has(grant->excepts, OPT_EXCEPT))
+		bm_json_add(request, "except", excepts_of(grant->excepts));
 	return ask_and_grant(cli, socket, request, &fd, out, ret_reply, err);
 }
 
@@ -127,11 +163,12 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 		.rights = spec->rights,
 		.idmap = !cli_has(args, OPT_NO_IDMAP),
 		.on_revoke = args->value[OPT_ON_REVOKE],
+		.excepts = args,
 	};
 	if (grant->on_revoke && strcmp(grant->on_revoke, "kill") &&
 	    strcmp(grant->on_revoke, "report"))
 		return cli_usage(cli, err, "grant: --on-revoke is kill or report");
-	return 0;
+	return check_excepts(cli, err);
 }
 
 static void print_granted(struct json_object *grant)
@@ -140,12 +177,14 @@ static void print_granted(struct json_object *grant)
 	bool file = bm_json_string(grant, "dest");
 
 	printf("%s granted: ", cli_show_key(grant, "id", id, sizeof(id)));
-	if (file)
+	if (file) {
 		printf("%s as %s, %s\n", cli_show_key(grant, "source", from, sizeof(from)),
 		       cli_show_key(grant, "dest", to, sizeof(to)),
 		       cli_show_key(grant, "rights", rights, sizeof(rights)));
-	else
+		cli_print_excepts(stdout, grant, "  except  ");
+	} else {
 		printf("%s\n", cli_show_key(grant, "destination", to, sizeof(to)));
+	}
 }
 
 static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct bm_error *err)
@@ -163,8 +202,9 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	if (!net && strcmp(kind, "file"))
 		return cli_usage(cli, err, "grant: no kind '%s', the kinds are file and net",
 				 bm_escape(kind, shown, sizeof(shown)));
-	if (net && (args->operand_count < 3 || args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) |
-							     OPT(NO_IDMAP) | OPT(ON_REVOKE))))
+	if (net && (args->operand_count < 3 ||
+		    args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
+				  OPT(NO_IDMAP) | OPT(ON_REVOKE))))
 		return cli_usage(cli, err, "grant: net takes ADDR:PORT[/udp], --private and --for");
 	r = net ? 0 : file_of(cli, &spec, &file, err);
 	if (r == 0)

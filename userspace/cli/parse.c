@@ -9,6 +9,9 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 
+/* What the kernel's table has room for, and how deep gatekeeperd follows a name. */
+#define EXCEPT_PART 63
+#define EXCEPT_DEPTH 8
 #define LONG_FORM "for a name with colons use --source, --dest and --rights"
 
 static int fail(struct bm_error *err, const char *remedy, const char *text, const char *why)
@@ -177,6 +180,37 @@ int cli_parse_base(const char *path, char ret[NAME_MAX + 1], struct bm_error *er
 		return bm_fail_errno(err, ENAMETOOLONG, "%s", path);
 	memcpy(ret, start, len);
 	ret[len] = '\0';
+	return 0;
+}
+
+int cli_parse_except(const char *text, struct cli_except *ret, struct bm_error *err)
+{
+	static const char remedy[] = "give a name below the directory, as .env or sub/.env:ro";
+	struct cli_except parsed = {};
+	size_t len = strlen(text);
+	unsigned depth = 0;
+
+	parsed.readable = len >= 3 && !strcmp(text + len - 3, ":ro");
+	len -= parsed.readable ? 3 : 0;
+	if (len >= sizeof(parsed.name))
+		return bm_fail(err, ENAMETOOLONG, NULL, remedy,
+			       "--except: a name is longer than %zu bytes",
+			       sizeof(parsed.name) - 1);
+	memcpy(parsed.name, text, len);
+	for (const char *p = parsed.name; p; depth++) {
+		size_t part = strcspn(p, "/");
+
+		if (!part || (part <= 2 && !strncmp(p, "..", part)))
+			return fail(err, remedy, text,
+				    "empty, \".\" or \"..\" component in an excepted name");
+		if (part > EXCEPT_PART)
+			return fail(err, remedy, text,
+				    "a component longer than 63 bytes can't be excepted");
+		p = p[part] ? p + part + 1 : NULL;
+	}
+	if (depth > EXCEPT_DEPTH)
+		return fail(err, remedy, text, "more than 8 components in an excepted name");
+	*ret = parsed;
 	return 0;
 }
 

@@ -31,6 +31,14 @@ int cli_parse_env(const char *text, char *ret_key, size_t size, const char **ret
 /* The name that a directory has at its own place: "src" of "../src/", the real one of ".". */
 int cli_parse_base(const char *path, char ret[NAME_MAX + 1], struct bm_error *err);
 
+struct cli_except {
+	char name[256];
+	bool readable; /* else hidden */
+};
+
+/* NAME[:ro]; a path below what is granted, without "." and "..". */
+int cli_parse_except(const char *text, struct cli_except *ret, struct bm_error *err);
+
 bool cli_is_utf8(const char *text);
 /* How many letters must change; what dispatch suggests by. */
 unsigned cli_distance(const char *a, const char *b);

@@ -60,6 +60,7 @@ static void print_grant(struct json_object *grant)
 	if (bm_json_string(grant, "expires"))
 		printf("                  until %.19sZ\n",
 		       cli_show_key(grant, "expires", to, sizeof(to)));
+	cli_print_excepts(stdout, grant, "                  except ");
 }
 
 int cmd_show(struct cli *cli, struct bm_error *err)

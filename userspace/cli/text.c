@@ -141,6 +141,20 @@ const char *cli_age(const char *time, uint64_t now_s, char buf[CLI_AGE_LEN])
 	return buf;
 }
 
+void cli_print_excepts(FILE *out, struct json_object *grant, const char *prefix)
+{
+	struct json_object *list = bm_json_get(grant, "except", json_type_array);
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		struct json_object *item = json_object_array_get_idx(list, i);
+		const char *rights = bm_json_string(item, "rights");
+		char shown[CLI_SHOWN];
+
+		fprintf(out, "%s%s: %s\n", prefix, cli_show_key(item, "name", shown, sizeof(shown)),
+			rights && !strcmp(rights, "ro") ? "ro" : "left out");
+	}
+}
+
 void cli_print_json(FILE *out, struct json_object *json)
 {
 	const char *text = json_object_to_json_string_ext(

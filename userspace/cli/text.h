@@ -55,6 +55,9 @@ int cli_table_row(struct cli_table *table, const char *const *cells);
 void cli_table_print(const struct cli_table *table, FILE *out);
 void cli_table_done(struct cli_table *table);
 
+/* A line for each name that a grant, or what is to become one, leaves out. */
+void cli_print_excepts(FILE *out, struct json_object *grant, const char *prefix);
+
 /* One line of JSON. */
 void cli_print_json(FILE *out, struct json_object *json);
 

@@ -104,7 +104,7 @@ static bool is_revoked_object(const struct bench *bench, uint64_t object)
 	for (const struct grant *g = bench->grants; g; g = g->next)
 		if (g->kind == GRANT_FILE && g->object == object)
 			return true;
-	return false;
+	return bench_closed_object(bench, object);
 }
 
 static bool keep_but_barred(void *ctx, const struct bm_grant_key *key, const struct bm_grant *grant)
@@ -117,28 +117,21 @@ static bool keep_but_tombstones(void *ctx, const struct bm_grant_key *key,
 {
 	struct bench *bench = ctx;
 
-	/* One of a grant still in the ledger is a revocation that goes on. */
-	return grant->rights || bench_grant_of_object(bench, key->object);
-}
-
-static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_dest *dest)
-{
-	(void)ctx;
-	(void)key;
-	(void)dest;
-	return true;
+	/* Of a grant still in the ledger: a revocation that goes on; or it lies in another one. */
+	return grant->rights || bench_grant_of_object(bench, key->object) ||
+	       bench_closed_object(bench, key->object);
 }
 
 void barred_clear(struct daemon *d, struct bench *bench)
 {
-	struct bm_keep keep = { keep_but_barred, keep_dest, bench };
+	struct bm_keep keep = { .grant = keep_but_barred, .ctx = bench };
 
 	bm_tables_prune(d->kernel, bench->id, &keep, NULL);
 }
 
 void barred_bury(struct daemon *d, struct bench *bench)
 {
-	struct bm_keep keep = { keep_but_tombstones, keep_dest, bench };
+	struct bm_keep keep = { .grant = keep_but_tombstones, .ctx = bench };
 
 	bm_tables_prune(d->kernel, bench->id, &keep, NULL);
 }

@@ -32,7 +32,7 @@ static const struct {
 	  1,
 	  false,
 	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private", "for",
-	    "on_revoke", NULL } },
+	    "on_revoke", "except", NULL } },
 	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
 	{ "revoke", request_revoke, 0, false, { "grant", "bench", "all", NULL } },
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
@@ -44,6 +44,7 @@ static const struct {
 void pending_drop(struct connection *c)
 {
 	bm_close(c->pending.fd);
+	free(c->pending.excepts);
 	c->pending = (struct pending){ .fd = -1 };
 }
 
@@ -174,6 +175,7 @@ static const struct {
 	{ "private", json_type_boolean },
 	{ "for", json_type_int },
 	{ "on_revoke", json_type_string },
+	{ "except", json_type_array },
 	{ "token", json_type_string },
 	{ "how", json_type_string },
 	{ "grant", json_type_string },

@@ -31,6 +31,8 @@ struct pending {
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
 	bool writable, idmap, report;
+	struct except *excepts;
+	size_t except_count;
 	struct bm_destination destination;
 	int64_t seconds; /* it ends by itself after so many; 0: not */
 };

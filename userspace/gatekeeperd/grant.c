@@ -19,6 +19,11 @@
 #include "bench/userns.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
+#include "bench/cover.h"
+#include "bench/relocate.h"
+#include "bench/userns.h"
+#include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/nested.h"
 #include "network/link.h"
 #include "network/nft.h"
 
@@ -33,11 +38,16 @@ static int usable(const struct bench *bench, struct bm_error *err)
 		       bench->state == BENCH_BROKEN ? "is broken and was frozen" : "has ended");
 }
 
-/* Inside another grant's destination a mount point would be made on the host's own disk. */
-static int check_dest(const struct bench *bench, const char *dest, struct bm_error *err)
+/*
+ * Inside another grant's destination a mount point would be made on the host's own disk: only the
+ * object itself is mounted over, where it is seen there.
+ */
+static int check_dest(const struct bench *bench, const char *dest, const struct bm_source *s,
+		      bool *ret_over, struct bm_error *err)
 {
 	int r = bm_dest_check(dest, err);
 
+	*ret_over = false;
 	if (r < 0)
 		return r;
 	for (const struct grant *g = bench->grants; g; g = g->next) {
@@ -49,7 +59,10 @@ static int check_dest(const struct bench *bench, const char *dest, struct bm_err
 			return bm_fail(err, EEXIST, "destination",
 				       "give another one, or revoke that", "%s is where %s/%u is",
 				       dest, bench->name, g->number);
-		if (dest[len] == '/')
+		if (dest[len] != '/')
+			continue;
+		*ret_over = bm_mount_is_at(&bench->target, dest, s->device, s->inode);
+		if (!*ret_over)
 			return bm_fail(err, EEXIST, "destination", "give one outside of it",
 				       "%s would lie inside %s/%u", dest, bench->name, g->number);
 	}
@@ -62,6 +75,7 @@ static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm
 	struct grant *grant;
 	uint64_t object;
 
+	/* A tombstone is none: it may be granted again. */
 	if (bm_object_get(d->kernel, fd, &object) < 0 ||
 	    bm_grant_get(d->kernel, bench->id, object, &there) < 0 || !there.rights)
 		return 0;
@@ -101,6 +115,7 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	const char *rights = bm_json_string(message->json, "rights");
 	const char *dest = bm_json_string(message->json, "dest");
 	const char *typed = bm_json_string(message->json, "source");
+	bool over;
 	int r;
 
 	if (message->fd_count != 1)
@@ -127,12 +142,13 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 		snprintf(p->dest, sizeof(p->dest), "/%s/%.200s", p->writable ? "out" : "in",
 			 strrchr(p->source.path, '/') + 1);
 	}
-	r = check_dest(bench, p->dest, err);
+	r = check_dest(bench, p->dest, &p->source, &over, err);
 	if (r == 0)
 		r = check_object(d, bench, message->fds[0], err);
-	if (r == 0)
-		p->fd = TAKE_FD(message->fds[0]);
-	return r;
+	if (r < 0)
+		return r;
+	p->fd = TAKE_FD(message->fds[0]);
+	return excepts_prepare(message->json, p, err);
 }
 
 static int check_destination(const struct bench *bench, const struct bm_destination *destination,
@@ -227,6 +243,8 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "rights", p->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "idmap", p->idmap);
 	bm_json_add_string(json, "on_revoke", p->report ? "report" : "kill");
+	if (p->except_count)
+		bm_json_add(json, "except", excepts_to_json(p->excepts, p->except_count, false));
 	return json;
 }
 
@@ -289,6 +307,15 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 	return r;
 }
 
+static int mount_grant(const struct bench *bench, const struct grant *g, int tree,
+		       struct bm_error *err)
+{
+	if (g->over)
+		return bm_mount_cover(&bench->target, tree, g->dest, g->device, g->inode, err);
+	return bm_mount_place(&bench->target, tree, g->directory, g->dest,
+			      bench->origin == ORIGIN_CREATED, err);
+}
+
 static int grant_file(struct daemon *d, struct connection *c, struct bench *bench, struct grant *g,
 		      struct bm_error *err)
 {
@@ -309,26 +336,32 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0)
 		r = check_object(d, bench, p->fd, err);
 	if (r == 0)
-		r = check_dest(bench, p->dest, err);
+		r = check_dest(bench, p->dest, &now, &g->over, err);
 	if (r == 0)
 		r = clone_object(c, target, &tree, err);
 	if (r == 0)
 		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
 	if (r == 0)
+		r = excepts_mark(d, p->fd, g, err);
+	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
 	if (r < 0)
 		return r;
-	r = bm_mount_place(target, tree, g->directory, g->dest, bench->origin == ORIGIN_CREATED,
-			   err);
-	if (r < 0)
-		return r;
-	/* What meets it after its end has to be there before: nobody may be when it comes. */
-	if (g->expiry_ns)
-		r = bm_recall_attach(d->kernel, err);
+	r = nested_begin(d, bench, c->pid, p->fd, g, err);
 	if (r == 0)
+		r = mount_grant(bench, g, tree, err);
+	/* What meets it after its end has to be there before: nobody may be when it comes. */
+	if (r == 0 && g->expiry_ns)
+		r = bm_recall_attach(d->kernel, err);
+	if (r == 0) {
 		r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
+		if (r < 0)
+			bm_mount_take(target, g->over ? NULL : g->dest, g->device, g->inode, NULL);
+	}
 	if (r < 0)
-		bm_mount_take(target, g->dest, g->device, g->inode, NULL);
+		nested_undo(d, bench, g);
+	else
+		nested_granted(d, bench, g);
 	return r;
 }
 
@@ -366,10 +399,10 @@ static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, str
 	return r < 0 ? r : add_destination(d, bench, g, bench->target.ns[BM_NS_NET], err);
 }
 
-static struct grant *grant_of_pending(const struct bench *bench, const struct connection *c,
+static struct grant *grant_of_pending(const struct bench *bench, struct connection *c,
 				      const char *how)
 {
-	const struct pending *p = &c->pending;
+	struct pending *p = &c->pending;
 	struct grant *g = calloc(1, sizeof(*g));
 
 	if (!g)
@@ -394,16 +427,21 @@ static struct grant *grant_of_pending(const struct bench *bench, const struct co
 	g->idmap = p->idmap;
 	g->device = p->source.device;
 	g->inode = p->source.inode;
+	g->excepts = TAKE_PTR(p->excepts);
+	g->except_count = p->except_count;
 	return g;
 }
 
 /* The number is used up, and the ledger has the grant: it gets its end too. */
-static void record_failed(struct daemon *d, struct bench *bench, uint32_t number)
+static void record_failed(struct daemon *d, struct bench *bench, const struct grant *g)
 {
 	struct json_object *fields = json_object_new_object();
 
-	bm_json_add_int(fields, "grant", number);
+	bm_json_add_int(fields, "grant", g->number);
 	bm_json_add_string(fields, "reason", "failed");
+	/* What was closed before stays so. */
+	if (g->kind == GRANT_FILE && bench_closed_object(bench, g->object))
+		bm_json_add_bool(fields, "closed", true);
 	bench_record(d, bench, "revoke", fields, NULL);
 }
 
@@ -412,7 +450,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 {
 	const char *how = bm_json_string(message->json, "how");
 	const char *token = bm_json_string(message->json, "token");
-	autofree struct grant *g = NULL;
+	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
 	int r;
 
@@ -435,7 +473,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	r = g->kind == GRANT_FILE ? grant_file(d, c, bench, g, err) : grant_net(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
-		record_failed(d, bench, g->number);
+		record_failed(d, bench, g);
 		return r;
 	}
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);

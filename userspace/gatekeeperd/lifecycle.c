@@ -19,6 +19,7 @@
 #include "bench/box.h"
 #include "bench/container.h"
 #include "bench/own.h"
+#include "gatekeeperd/nested.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
 #include "network/nft.h"
@@ -333,7 +334,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	while (r == 0 && bench->grants)
-		r = grant_revoke(d, bench, bench->grants, NULL, err);
+		r = grant_revoke(d, bench, nested_first(bench, bench->grants), NULL, err);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */

@@ -132,6 +132,8 @@ void model_remove(struct model *model, struct bench *bench)
 	while (bench->grants)
 		bench_remove_grant(bench, bench->grants);
 	bench_forget_revoked(bench);
+	while (bench->closed)
+		bench_remove_closed(bench, bench->closed);
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
 	free(bench);
@@ -192,25 +194,59 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 		bench->last_grant = grant->number;
 }
 
-static void unlink_grant(struct bench *bench, struct grant *grant)
+void grant_free(struct grant *grant)
 {
-	struct grant **at = &bench->grants;
+	if (grant)
+		free(grant->excepts);
+	free(grant);
+}
 
+static void unlink_grant(struct grant **at, const struct grant *grant)
+{
 	while (*at != grant)
 		at = &(*at)->next;
 	*at = grant->next;
-	bench->grant_count--;
 }
 
 void bench_remove_grant(struct bench *bench, struct grant *grant)
 {
-	unlink_grant(bench, grant);
-	free(grant);
+	unlink_grant(&bench->grants, grant);
+	bench->grant_count--;
+	grant_free(grant);
+}
+
+struct grant *bench_closed_object(const struct bench *bench, uint64_t object)
+{
+	struct grant *g = bench->closed;
+
+	while (g && g->object != object)
+		g = g->next;
+	return g;
+}
+
+void bench_remove_closed(struct bench *bench, struct grant *grant)
+{
+	unlink_grant(&bench->closed, grant);
+	grant_free(grant);
+}
+
+void bench_close_grant(struct bench *bench, struct grant *grant)
+{
+	struct grant *before = bench_closed_object(bench, grant->object);
+
+	if (before)
+		bench_remove_closed(bench, before);
+	unlink_grant(&bench->grants, grant);
+	bench->grant_count--;
+	grant->closed = true;
+	grant->next = bench->closed;
+	bench->closed = grant;
 }
 
 void bench_retire_grant(struct bench *bench, struct grant *grant)
 {
-	unlink_grant(bench, grant);
+	unlink_grant(&bench->grants, grant);
+	bench->grant_count--;
 	grant->next = bench->revoked;
 	bench->revoked = grant;
 }
@@ -221,7 +257,7 @@ void bench_forget_revoked(struct bench *bench)
 		struct grant *grant = bench->revoked;
 
 		bench->revoked = grant->next;
-		free(grant);
+		grant_free(grant);
 	}
 }
 
@@ -265,6 +301,10 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(json, "object", (int64_t)g->object);
 	bm_json_add_int(json, "device", (int64_t)g->device);
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
+	if (g->over)
+		bm_json_add_bool(json, "over", true);
+	if (g->except_count)
+		bm_json_add(json, "except", excepts_to_json(g->excepts, g->except_count, true));
 	return json;
 }
 
@@ -279,6 +319,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 {
 	const char *on_revoke = bm_json_string(json, "on_revoke");
 	const char *rights = bm_json_string(json, "rights");
+	struct json_object *excepts;
 	int64_t object, device, inode;
 
 	if (!take_string(json, "source", g->source, sizeof(g->source)) ||
@@ -294,13 +335,15 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->object = (uint64_t)object;
 	g->device = (uint64_t)device;
 	g->inode = (uint64_t)inode;
-	return true;
+	g->over = bm_json_bool(json, "over");
+	return !json_object_object_get_ex(json, "except", &excepts) ||
+	       excepts_from_json(excepts, true, &g->excepts, &g->except_count) == 0;
 }
 
 int grant_from_json(struct json_object *json, struct grant **ret)
 {
 	struct json_object *by = bm_json_get(json, "confirmed", json_type_object);
-	autofree struct grant *g = calloc(1, sizeof(*g));
+	BM_CLEANUP(grant_freep) struct grant *g = calloc(1, sizeof(*g));
 	const char *id = bm_json_string(json, "id");
 	char bench[BM_BENCH_NAME_LEN];
 	int64_t uid, expiry;

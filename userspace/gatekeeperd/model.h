@@ -23,6 +23,19 @@ enum bench_exec { EXEC_OWN, EXEC_IMAGE, EXEC_MAX };
 #define DEST_LEN 256
 #define GRANT_MOUNTS 4
 
+#define EXCEPT_MAX 64
+#define EXCEPT_DEPTH 8
+#define EXCEPT_LEN 256
+
+/* "a/b": b in the directory a of what is granted; the objects are those directories, outermost
+ * first. */
+struct except {
+	char name[EXCEPT_LEN];
+	bool readable;
+	unsigned depth; /* of the name, and how many objects there are */
+	uint64_t object[EXCEPT_DEPTH];
+};
+
 struct grant {
 	struct grant *next;
 	uint32_t number;
@@ -36,10 +49,14 @@ struct grant {
 	char source[PATH_MAX];
 	char dest[DEST_LEN];
 	bool writable, directory, idmap;
+	bool over;   /* mounted over itself, within another grant's destination */
+	bool closed; /* revoked, and its tombstone stays: it lies in what is granted */
 	uint64_t object, device, inode;
 	bool report; /* on_revoke: what maps it is told and lives */
 	/* Ids of its mounts when they were taken away: what is held through them, was granted. */
 	uint64_t mounts[GRANT_MOUNTS];
+	struct except *excepts;
+	size_t except_count;
 	/* net */
 	struct bm_destination destination;
 };
@@ -68,6 +85,7 @@ struct bench {
 	size_t grant_count;
 	struct grant *revoked; /* file grants of which something may still be held */
 	bool recalling;        /* something is held of what is not granted */
+	struct grant *closed;  /* revoked ones whose tombstone and exceptions stay */
 };
 
 struct model {
@@ -104,11 +122,26 @@ void bench_remove_grant(struct bench *bench, struct grant *grant);
 /* From the grants to the revoked ones. */
 void bench_retire_grant(struct bench *bench, struct grant *grant);
 void bench_forget_revoked(struct bench *bench);
+/* From the grants to the closed ones, in place of one of the same object. */
+void bench_close_grant(struct bench *bench, struct grant *grant);
+struct grant *bench_closed_object(const struct bench *bench, uint64_t object);
+void bench_remove_closed(struct bench *bench, struct grant *grant);
+/* Accepts NULL. */
+void grant_free(struct grant *grant);
+static inline void grant_freep(struct grant **grant)
+{
+	grant_free(*grant);
+}
 
 /* The kernel's key of a net grant. */
 struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant);
 
 struct json_object *grant_to_json(const struct bench *bench, const struct grant *grant);
+/* The names that are excepted, for people: "except" of a grant. */
+struct json_object *excepts_to_json(const struct except *list, size_t count, bool objects);
+/* -EBADMSG; objects of the ledger's alone. *ret is the caller's. */
+int excepts_from_json(struct json_object *json, bool objects, struct except **ret,
+		      size_t *ret_count);
 /* The fields of a ledger line or reply; -EBADMSG. *ret is the caller's. */
 int grant_from_json(struct json_object *json, struct grant **ret);
 

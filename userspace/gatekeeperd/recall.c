@@ -16,6 +16,7 @@
 #include "bench/relocate.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/nested.h"
 
 #define KILL_MS 10000
 #define FOUND_MAX 64
@@ -181,7 +182,8 @@ static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
 			      err);
 
 	if (r >= 0)
-		r = bm_mount_take(&bench->target, g->dest, g->device, g->inode, err);
+		r = bm_mount_take(&bench->target, g->over ? NULL : g->dest, g->device, g->inode,
+				  err);
 	object.fd = fd;
 	if (r == 0)
 		r = find_held(d, bench, &object, &held, err);
@@ -225,7 +227,7 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		return 0;
 	r = end_all(bench, found, &why, err);
 	if (r == 0)
-		bm_mount_take(&bench->target, g->dest, g->device, g->inode, NULL);
+		bm_mount_take(&bench->target, g->over ? NULL : g->dest, g->device, g->inode, NULL);
 	return r;
 }
 
@@ -307,8 +309,12 @@ static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_fil
 		if (!g->expiry_ns)
 			continue;
 		if (has_expired(g) && bench->state == BENCH_READY) {
-			if (grant_revoke(d, bench, g, NULL, &err) == 0)
+			/* What is mounted within it goes with it; then the list is another. */
+			if (grant_revoke(d, bench, nested_first(bench, g), NULL, &err) == 0) {
+				next = bench->grants;
+				earliest = 0;
 				continue;
+			}
 			daemon_log_error("end an expired grant", &err);
 		}
 		*ret_files |= g->kind == GRANT_FILE;

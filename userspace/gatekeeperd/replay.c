@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gatekeeperd/nested.h"
+
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
 	return bm_fail(err, EBADMSG, "ledger", NULL,
@@ -65,7 +67,7 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 {
 	const char *id = bm_json_string(json, "id");
 	char name[BM_BENCH_NAME_LEN];
-	struct grant *grant;
+	struct grant *grant, *closed;
 	uint32_t number;
 	int r;
 
@@ -73,9 +75,13 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	    number <= bench->last_grant)
 		return -EBADMSG;
 	r = grant_from_json(json, &grant);
-	if (r == 0)
-		bench_add_grant(bench, grant);
-	return r;
+	if (r < 0)
+		return r;
+	closed = grant->kind == GRANT_FILE ? bench_closed_object(bench, grant->object) : NULL;
+	if (closed)
+		bench_remove_closed(bench, closed);
+	bench_add_grant(bench, grant);
+	return 0;
 }
 
 static int replay_revoke(struct bench *bench, struct json_object *json)
@@ -91,6 +97,10 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
+	if (grant->kind == GRANT_FILE && bm_json_bool(json, "closed")) {
+		bench_close_grant(bench, grant);
+		return 0;
+	}
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -151,6 +161,7 @@ static bool keep_grant(void *ctx, const struct bm_grant_key *key, const struct b
 	/* Own objects are the walls' inside; of a Bench that the ledger lost they go too. */
 	if (!bench)
 		return false;
+	/* Less than nothing a tombstone can't give; without it an outer grant might. */
 	if (!value->grant || !value->rights)
 		return true;
 	grant = bench_grant(bench, value->grant);
@@ -171,7 +182,15 @@ static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_
 	return !memcmp(&theirs, key, sizeof(*key));
 }
 
+static bool keep_except(void *ctx, const struct bm_except_key *key, const struct bm_except *value)
+{
+	struct bench *bench = model_find_id(ctx, key->bench);
+
+	(void)value;
+	return bench && excepts_have(bench, key->object, key->name);
+}
+
 struct bm_keep replay_keep(struct model *model)
 {
-	return (struct bm_keep){ keep_grant, keep_dest, model };
+	return (struct bm_keep){ keep_grant, keep_dest, keep_except, model };
 }

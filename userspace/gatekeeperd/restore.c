@@ -10,8 +10,10 @@
 
 #include "base/cleanup.h"
 #include "bench/box.h"
+#include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/nested.h"
 #include "gatekeeperd/replay.h"
 #include "network/link.h"
 #include "network/nft.h"
@@ -81,6 +83,10 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 		if (!in_force(d, bench, g))
 			r = grant_revoke(d, bench, g, NULL, err);
 	}
+	if (r == 0)
+		r = nested_adopt(d, bench, err);
+	if (r == 0 && !bench->recalling)
+		barred_bury(d, bench);
 	return r == 0 ? prune_nft(bench, err) : r;
 }
 
@@ -207,7 +213,7 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 		restore_or_break(d, b);
 	}
 	recall_review(d);
-	if (sweep(d, &swept) < 0)
+	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;
 }

@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/nested.h"
 #include "network/link.h"
 #include "network/nft.h"
 
@@ -24,7 +24,9 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 	r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
-	return bench_alive(bench) ? recall_grant(d, bench, g, found, err) : 0;
+	if (bench_alive(bench))
+		r = recall_grant(d, bench, g, found, err);
+	return r < 0 ? r : nested_release(d, bench, g, err);
 }
 
 static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
@@ -79,6 +81,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
 				      json_object_get(json_object_array_get_idx(found, i)));
 	fields = json_object_new_object();
 	bm_json_add_int(fields, "grant", g->number);
+	if (g->closed)
+		bm_json_add_bool(fields, "closed", true);
 	if (has_expired(g))
 		bm_json_add_string(fields, "reason", "expired");
 	if (file) {
@@ -89,14 +93,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
 	r = bench_record(d, bench, "revoke", fields, err);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
 	/* Taken back it is, whether or not the ledger could say so. */
-	if (file)
-		bench_retire_grant(bench, g);
-	else
-		bench_remove_grant(bench, g);
-	if (!bench->recalling) {
-		barred_bury(d, bench);
-		bench_forget_revoked(bench);
-	}
+	nested_revoked(d, bench, g);
 	return r;
 }
 
@@ -135,7 +132,7 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	const char *id = bm_json_string(message->json, "grant");
 	struct json_object *list = json_object_new_array(), *found = json_object_new_array();
 	struct bench *bench;
-	struct grant *grant;
+	struct grant *grant, *first;
 	int r;
 
 	(void)c;
@@ -146,8 +143,11 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 		r = find_grant(d, id, &bench, &grant, err);
 		if (r < 0)
 			return r;
-		add_id(list, bench, grant->number);
-		r = grant_revoke(d, bench, grant, found, err);
+		do {
+			first = nested_first(bench, grant);
+			add_id(list, bench, first->number);
+			r = grant_revoke(d, bench, first, found, err);
+		} while (r == 0 && first != grant);
 		recall_review(d);
 		return r;
 	}
@@ -156,8 +156,9 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 			       "revoke: no grant is named");
 	r = bench_of_request(d, message->json, &bench, err);
 	while (r == 0 && bench->grants) {
-		add_id(list, bench, bench->grants->number);
-		r = grant_revoke(d, bench, bench->grants, found, err);
+		first = nested_first(bench, bench->grants);
+		add_id(list, bench, first->number);
+		r = grant_revoke(d, bench, first, found, err);
 	}
 	recall_review(d);
 	return r;

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/box.h"
+#include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/replay.h"
 
@@ -72,6 +73,8 @@ int unload_main(bool force)
 		r = kill_all(&d, &err);
 	if (r == 0)
 		r = bm_kernel_unload(force, &err);
+	if (r == 0)
+		r = bm_pins_end(&err);
 	while (d.model.benches)
 		model_remove(&d.model, d.model.benches);
 	bm_ledger_close(d.ledger);

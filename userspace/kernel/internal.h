@@ -12,7 +12,8 @@
 /* The maps and cgroup programs that user space works with, by pin name. */
 #define BM_MAPS(X)                                                                                 \
 	X(benches)                                                                                 \
-	X(objects) X(grants) X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried)
+	X(objects)                                                                                 \
+	X(grants) X(excepts) X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \

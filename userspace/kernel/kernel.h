@@ -47,6 +47,19 @@ int bm_grant_put(struct bm_kernel *kernel, uint32_t bench, uint64_t object,
 int bm_grant_get(struct bm_kernel *kernel, uint32_t bench, uint64_t object, struct bm_grant *ret);
 /* 0 also when it was not there. */
 int bm_grant_drop(struct bm_kernel *kernel, uint32_t bench, uint64_t object);
+/*
+ * The Bench has objects within objects, or excepted names: from now on the nearest decides. Before
+ * the first entry that restricts; it stays so for the Bench's life.
+ */
+int bm_bench_nest(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_error *err);
+/* A name (of at most BM_EXCEPT_NAME_MAX bytes) in the directory that is object. */
+int bm_except_put(struct bm_kernel *kernel, uint32_t bench, uint64_t object, const char *name,
+		  const struct bm_except *except, struct bm_error *err);
+/* 0 also when it was not there. */
+int bm_except_drop(struct bm_kernel *kernel, uint32_t bench, uint64_t object, const char *name);
+/* -ENOENT. */
+int bm_except_get(struct bm_kernel *kernel, uint32_t bench, uint64_t object, const char *name,
+		  struct bm_except *ret);
 int bm_dest_put(struct bm_kernel *kernel, const struct bm_dest_key *key, const struct bm_dest *dest,
 		struct bm_error *err);
 int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key);
@@ -54,11 +67,13 @@ bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key);
 
 /*
  * Drops each entry of the Bench (0: of every Bench) for which keep says false; keep NULL drops
- * all of them. What adoption and the end of a Bench are made of.
+ * all of them, one of its functions NULL none of its kind. What adoption and the end of a Bench are
+ * made of.
  */
 struct bm_keep {
 	bool (*grant)(void *ctx, const struct bm_grant_key *key, const struct bm_grant *grant);
 	bool (*dest)(void *ctx, const struct bm_dest_key *key, const struct bm_dest *dest);
+	bool (*except)(void *ctx, const struct bm_except_key *key, const struct bm_except *except);
 	void *ctx;
 };
 int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_keep *keep,

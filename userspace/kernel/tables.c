@@ -95,7 +95,7 @@ bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key)
 static int prune(int map, size_t key_size, bool (*keep)(void *ctx, const void *key, int map),
 		 void *ctx, size_t *dropped)
 {
-	char key[32], next[32];
+	char key[sizeof(struct bm_except_key)], next[sizeof(key)];
 	int r = bpf_map_get_next_key(map, NULL, key);
 
 	while (r == 0) {
@@ -128,7 +128,7 @@ static bool keep_grant(void *arg, const void *key, int map)
 		return true;
 	if (!ctx->keep || bpf_map_lookup_elem(map, key, &value) < 0)
 		return false;
-	return ctx->keep->grant(ctx->keep->ctx, k, &value);
+	return !ctx->keep->grant || ctx->keep->grant(ctx->keep->ctx, k, &value);
 }
 
 static bool keep_dest(void *arg, const void *key, int map)
@@ -141,7 +141,20 @@ static bool keep_dest(void *arg, const void *key, int map)
 		return true;
 	if (!ctx->keep || bpf_map_lookup_elem(map, key, &value) < 0)
 		return false;
-	return ctx->keep->dest(ctx->keep->ctx, k, &value);
+	return !ctx->keep->dest || ctx->keep->dest(ctx->keep->ctx, k, &value);
+}
+
+static bool keep_except(void *arg, const void *key, int map)
+{
+	const struct bm_except_key *k = key;
+	struct prune_ctx *ctx = arg;
+	struct bm_except value;
+
+	if (ctx->bench && k->bench != ctx->bench)
+		return true;
+	if (!ctx->keep || bpf_map_lookup_elem(map, key, &value) < 0)
+		return false;
+	return !ctx->keep->except || ctx->keep->except(ctx->keep->ctx, k, &value);
 }
 
 int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_keep *keep,
@@ -153,6 +166,10 @@ int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_ke
 
 	if (r == 0)
 		r = prune(kernel->map.destinations, sizeof(struct bm_dest_key), keep_dest, &ctx,
+			  &dropped);
+	/* After the grants: without an exception its grant would be more. */
+	if (r == 0)
+		r = prune(kernel->map.excepts, sizeof(struct bm_except_key), keep_except, &ctx,
 			  &dropped);
 	if (r == 0 && ret_dropped)
 		*ret_dropped = dropped;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pins: a mark on an inode lasts as long as the inode is cached, and one that restricts must not be
+ * lost to memory pressure when nobody is there to set it again. So each object is mounted once more
+ * below BM_PIN_ROOT, in the mount namespace of pid 1: a mount that outlives the daemon.
+ */
+#ifndef BENCHMON_PIN_H
+#define BENCHMON_PIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "bench/mounts.h"
+
+#define BM_PIN_ROOT "/run/benchmon/pins"
+
+/* source (may be O_PATH) was opened in the mount namespace of peer. 0 also when it is pinned. */
+int bm_pin(int source, pid_t peer, bool directory, uint64_t object, struct bm_error *err);
+
+/* The pins as they are now. */
+int bm_pins_read(struct bm_mounts *ret, struct bm_error *err);
+bool bm_pinned(const struct bm_mounts *pins, uint64_t object);
+
+/*
+ * Whether object lies below outer in their file system, wherever either is mounted and whatever has
+ * been renamed since: the kernel says it of their pins. True also when one has no pin, so that
+ * nobody can tell.
+ */
+bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t outer);
+
+/* Removes the pins for which keep says false, makes the place for them if it is not there. */
+int bm_pins_sweep(bool (*keep)(void *ctx, uint64_t object), void *ctx, struct bm_error *err);
+/* Removes all of them, and their place. */
+int bm_pins_end(struct bm_error *err);
+
+#endif
