@@ -170,7 +170,7 @@ struct place_args {
 	int tree;
 	bool directory;
 	const char *dest;
-	bool own_scratch;
+	bool own_scratch, back; /* back: dest is there */
 	uint64_t device, inode;
 };
 
@@ -250,7 +250,7 @@ static int open_parent(const struct place_args *a, int self, char *dest, size_t 
 
 		*slash = '\0';
 		next = open_below(dir, name, O_DIRECTORY);
-		if (next < 0 && errno == ENOENT) {
+		if (next < 0 && errno == ENOENT && !a->back) {
 			int r = *ret_made ? 0 : check_own(a, self, dir, err);
 
 			if (r < 0)
@@ -304,6 +304,30 @@ static void undo(const struct place_args *a, size_t made, bool directory)
 	}
 }
 
+static int attach_tree(const struct place_args *a, int point, struct bm_error *err)
+{
+	if (point < 0 || move_mount(a->tree, "", point, "",
+				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
+	return 0;
+}
+
+static int place_back_at(const struct place_args *a, int self, int dir, const char *name,
+			 struct bm_error *err)
+{
+	autoclose point = open_below(dir, name, 0);
+	struct stat st;
+	int r;
+
+	if (point < 0 || fstat(point, &st) < 0 ||
+	    (a->directory ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode)))
+		return bm_fail(err, ENOENT, "destination", "grant it to another destination",
+			       "the mount point %s is not there any more", a->dest);
+	/* The top of what lies there: a mount of somebody else's is never covered. */
+	r = check_own(a, self, point, err);
+	return r < 0 ? r : attach_tree(a, point, err);
+}
+
 static int place_at(const struct place_args *a, int dir, const char *name, size_t *made,
 		    struct bm_error *err)
 {
@@ -319,10 +343,7 @@ static int place_at(const struct place_args *a, int dir, const char *name, size_
 	if (!*made)
 		*made = strlen(a->dest);
 	point = open_below(dir, name, 0);
-	if (point < 0 || move_mount(a->tree, "", point, "",
-				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
-	return 0;
+	return attach_tree(a, point, err);
 }
 
 static int place(void *arg, int *ret_fd, struct bm_error *err)
@@ -341,7 +362,9 @@ static int place(void *arg, int *ret_fd, struct bm_error *err)
 	if (r < 0)
 		return r;
 	r = open_parent(a, self, dest, &made, &dir, err);
-	if (r == 0)
+	if (r == 0 && a->back)
+		r = place_back_at(a, self, dir, strrchr(dest, '/') + 1, err);
+	else if (r == 0)
 		r = place_at(a, dir, strrchr(dest, '/') + 1, &made, err);
 	if (r < 0)
 		undo(a, made, a->directory);
@@ -356,6 +379,17 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 				   .directory = directory,
 				   .dest = dest,
 				   .own_scratch = own_scratch };
+	int r = bm_dest_check(dest, err);
+
+	return r < 0 ? r : bm_helper(place, &args, NULL, err);
+}
+
+int bm_mount_place_back(const struct bm_target *target, int tree, bool directory, const char *dest,
+			struct bm_error *err)
+{
+	struct place_args args = {
+		.target = target, .tree = tree, .directory = directory, .dest = dest, .back = true
+	};
 	int r = bm_dest_check(dest, err);
 
 	return r < 0 ? r : bm_helper(place, &args, NULL, err);
@@ -413,7 +447,8 @@ static int take(void *arg, int *ret_fd, struct bm_error *err)
 					     mounts.list[i].target);
 	}
 	/* The point itself; parents may hold other grants by now and stay. */
-	undo(a, strlen(a->dest), directory);
+	if (a->dest)
+		undo(a, strlen(a->dest), directory);
 	return 0;
 }
 

@@ -35,8 +35,16 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 		   bool own_scratch, struct bm_error *err);
 
 /*
+ * The same where a volume was: dest exists, is of the same type, and lies on a mount of the Bench's
+ * own; it is only covered.
+ */
+int bm_mount_place_back(const struct bm_target *target, int tree, bool directory, const char *dest,
+			struct bm_error *err);
+
+/*
  * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it
- * by renaming parents, and removes the mount point at dest. 0 also when there is none.
+ * by renaming parents, and removes the mount point at dest (NULL: it was there before and stays).
+ * 0 also when there is none.
  */
 int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
 		  struct bm_error *err);

@@ -44,8 +44,9 @@ static void print_file(FILE *out, struct json_object *c)
 	    rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
 					    : "ro: read only; never execute (noexec)");
 	row(out, "owners",
-	    bm_json_bool(c, "idmap") ? "mapped: yours are the Bench's user's"
-				     : "as they are, not mapped");
+	    bm_json_bool(c, "idmap")     ? "mapped: yours are the Bench's user's"
+	    : bm_json_bool(c, "adopted") ? "as the container had them"
+					 : "as they are, not mapped");
 }
 
 static void print_net(FILE *out, struct json_object *c)

@@ -19,7 +19,7 @@
 #include "network/link.h"
 #include "network/nft.h"
 
-static int usable(const struct bench *bench, struct bm_error *err)
+int bench_usable(const struct bench *bench, struct bm_error *err)
 {
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
@@ -70,6 +70,14 @@ static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm
 		       "%s/%u grants this object already", bench->name, grant->number);
 }
 
+int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, int fd,
+		     struct bm_error *err)
+{
+	int r = check_dest(bench, dest, err);
+
+	return r < 0 ? r : check_object(d, bench, fd, err);
+}
+
 static int prepare_file(struct daemon *d, struct connection *c, struct bench *bench,
 			struct bm_message *message, struct pending *p, struct bm_error *err)
 {
@@ -102,9 +110,7 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 		snprintf(p->dest, sizeof(p->dest), "/%s/%.200s", p->writable ? "out" : "in",
 			 strrchr(p->source.path, '/') + 1);
 	}
-	r = check_dest(bench, p->dest, err);
-	if (r == 0)
-		r = check_object(d, bench, message->fds[0], err);
+	r = grant_check_file(d, bench, p->dest, message->fds[0], err);
 	if (r == 0)
 		p->fd = TAKE_FD(message->fds[0]);
 	return r;
@@ -199,7 +205,20 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "dest", p->dest);
 	bm_json_add_string(json, "rights", p->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "idmap", p->idmap);
+	bm_json_add_bool(json, "adopted", p->adopted);
 	return json;
+}
+
+struct json_object *pending_offer(struct daemon *d, struct connection *c, const struct bench *bench)
+{
+	struct json_object *reply = json_object_new_object();
+	struct pending *p = &c->pending;
+
+	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
+	p->bench_id = bench->id;
+	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
+	bm_json_add(reply, "confirm", describe(p));
+	return reply;
 }
 
 int request_grant(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -212,7 +231,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	pending_drop(c);
 	r = bench_of_request(d, message->json, &bench, err);
 	if (r == 0)
-		r = usable(bench, err);
+		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
 		r = bm_fail(err, EINVAL, "protocol", "give file or net", "grant: unknown kind");
 	if (r == 0)
@@ -222,11 +241,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		pending_drop(c);
 		return r;
 	}
-	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
-	p->bench_id = bench->id;
-	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
-	*ret_reply = json_object_new_object();
-	bm_json_add(*ret_reply, "confirm", describe(p));
+	*ret_reply = pending_offer(d, c, bench);
 	return 0;
 }
 
@@ -247,8 +262,8 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 			struct bm_error *err)
 {
 	struct pending *p = &c->pending;
-	autoclose tree = -1, map = -1;
-	int r = bm_mount_clone(p->fd, c->pid, &tree, err);
+	autoclose tree = TAKE_FD(p->tree), map = -1;
+	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
 	if (r == 0 && target->uid && p->idmap)
 		r = map_ids(target, &p->source, c->uid, &map, err);
@@ -275,9 +290,7 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
 			    "the object has changed since it was shown");
 	if (r == 0)
-		r = check_object(d, bench, p->fd, err);
-	if (r == 0)
-		r = check_dest(bench, p->dest, err);
+		r = grant_check_file(d, bench, p->dest, p->fd, err);
 	if (r == 0)
 		r = clone_object(c, target, &tree, err);
 	if (r == 0)
@@ -286,13 +299,14 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
 	if (r < 0)
 		return r;
-	r = bm_mount_place(target, tree, g->directory, g->dest, bench->origin == ORIGIN_CREATED,
-			   err);
+	r = g->adopted ? bm_mount_place_back(target, tree, g->directory, g->dest, err)
+		       : bm_mount_place(target, tree, g->directory, g->dest,
+					bench->origin == ORIGIN_CREATED, err);
 	if (r < 0)
 		return r;
 	r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 	if (r < 0)
-		bm_mount_take(target, g->dest, g->device, g->inode, NULL);
+		bm_mount_take(target, g->adopted ? NULL : g->dest, g->device, g->inode, NULL);
 	return r;
 }
 
@@ -349,6 +363,7 @@ static struct grant *grant_of_pending(const struct bench *bench, const struct co
 	g->writable = p->writable;
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
+	g->adopted = p->adopted;
 	g->device = p->source.device;
 	g->inode = p->source.inode;
 	return g;
@@ -382,7 +397,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	if (!bench)
 		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",
 			       c->pending.bench);
-	r = usable(bench, err);
+	r = bench_usable(bench, err);
 	if (r < 0)
 		return r;
 	g = grant_of_pending(bench, c, how);

@@ -112,6 +112,7 @@ void model_remove(struct model *model, struct bench *bench)
 		bench_remove_grant(bench, bench->grants);
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
+	json_object_put(bench->detached);
 	free(bench);
 }
 
@@ -213,6 +214,8 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_string(json, "rights", g->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "directory", g->directory);
 	bm_json_add_bool(json, "idmap", g->idmap);
+	if (g->adopted)
+		bm_json_add_bool(json, "adopted", true);
 	bm_json_add_int(json, "object", (int64_t)g->object);
 	bm_json_add_int(json, "device", (int64_t)g->device);
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
@@ -240,6 +243,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->writable = !strcmp(rights, "rw");
 	g->directory = bm_json_bool(json, "directory");
 	g->idmap = bm_json_bool(json, "idmap");
+	g->adopted = bm_json_bool(json, "adopted");
 	g->object = (uint64_t)object;
 	g->device = (uint64_t)device;
 	g->inode = (uint64_t)inode;

@@ -31,6 +31,7 @@ struct grant {
 	char source[PATH_MAX];
 	char dest[DEST_LEN];
 	bool writable, directory, idmap;
+	bool adopted; /* a volume: its mount point was there before */
 	uint64_t object, device, inode;
 	/* net */
 	struct bm_destination destination;
@@ -50,11 +51,12 @@ struct bench {
 	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
-	uint32_t last_grant;  /* the highest number ever used */
-	bool begun;           /* the ledger has its beginning, so it needs an end */
-	bool walled;          /* table inet benchmon in its network is ours */
-	bool linked;          /* has a veth pair of ours */
-	uint64_t first_event; /* place in the store; what stands before is a namesake's */
+	uint32_t last_grant;          /* the highest number ever used */
+	bool begun;                   /* the ledger has its beginning, so it needs an end */
+	bool walled;                  /* table inet benchmon in its network is ours */
+	bool linked;                  /* has a veth pair of ours */
+	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
+	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
 	struct grant *grants;
 	size_t grant_count;
 };

@@ -23,7 +23,8 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g, s
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
 	if (bench_alive(bench)) {
-		r = bm_mount_take(&bench->target, g->dest, g->device, g->inode, err);
+		r = bm_mount_take(&bench->target, g->adopted ? NULL : g->dest, g->device, g->inode,
+				  err);
 		if (r < 0)
 			return r;
 	}
