@@ -90,8 +90,11 @@ int bm_foreign_add(struct bm_foreign_list *foreign, const struct bm_mount *m, mo
 
 int bm_foreign_move(struct bm_foreign_list *to, struct bm_foreign_list *from)
 {
-	struct bm_foreign *grown = reallocarray(to->list, to->count + from->count, sizeof(*grown));
+	struct bm_foreign *grown;
 
+	if (!from->count)
+		return 0;
+	grown = reallocarray(to->list, to->count + from->count, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	memcpy(grown + to->count, from->list, from->count * sizeof(*grown));

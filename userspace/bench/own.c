@@ -318,7 +318,8 @@ int bm_own_clear(const struct bm_target *target, const char *view, struct bm_own
 		autoown own = {};
 		int r = bm_own_collect(target, view, &own, &foreign, err);
 
-		if (r == 0 && foreign.count) {
+		/* Once in any case, for what the host may mount later. */
+		if (r == 0 && (foreign.count || !round)) {
 			r = bm_foreign_detach(target, &foreign, err);
 			if (bm_foreign_move(gone, &foreign) < 0)
 				r = -ENOMEM;
