@@ -171,6 +171,7 @@ struct place_args {
 	bool directory;
 	const char *dest;
 	bool own_scratch, back; /* back: dest is there */
+	const struct bm_mounts *host;
 	uint64_t device, inode;
 };
 
@@ -209,13 +210,11 @@ static int make_point(int dir, const char *name, bool directory, const struct pl
 /* A mount point made on a volume would be made on the host's own disk. */
 static int check_own(const struct place_args *a, int self, int dir, struct bm_error *err)
 {
-	automounts mounts = {}, host = {};
+	automounts mounts = {};
 	struct statx stx;
 	uint32_t rights;
 	int r = read_mounts(self, &mounts, err);
 
-	if (r == 0)
-		r = bm_mounts_read(1, &host, err);
 	if (r < 0)
 		return r;
 	if (statx(dir, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
@@ -226,7 +225,7 @@ static int check_own(const struct place_args *a, int self, int dir, struct bm_er
 		if (m->id != stx.stx_mnt_id)
 			continue;
 		if ((a->own_scratch && !strcmp(m->target, "/work")) ||
-		    bm_own_classify(m, S_IFDIR, 0, &host, &rights))
+		    bm_own_classify(m, S_IFDIR, 0, a->host, &rights))
 			return 0;
 	}
 	return bm_fail(err, EPERM, "destination", "give one below the container's own root",
@@ -371,6 +370,18 @@ static int place(void *arg, int *ret_fd, struct bm_error *err)
 	return r;
 }
 
+static int place_in(struct place_args *args, struct bm_error *err)
+{
+	automounts host = {};
+	int r = bm_dest_check(args->dest, err);
+
+	/* Here: where the helper goes, process 1 may be the Bench's. */
+	if (r == 0)
+		r = bm_mounts_read(1, &host, err);
+	args->host = &host;
+	return r < 0 ? r : bm_helper(place, args, NULL, err);
+}
+
 int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
 		   bool own_scratch, struct bm_error *err)
 {
@@ -379,9 +390,8 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 				   .directory = directory,
 				   .dest = dest,
 				   .own_scratch = own_scratch };
-	int r = bm_dest_check(dest, err);
 
-	return r < 0 ? r : bm_helper(place, &args, NULL, err);
+	return place_in(&args, err);
 }
 
 int bm_mount_place_back(const struct bm_target *target, int tree, bool directory, const char *dest,
@@ -390,9 +400,8 @@ int bm_mount_place_back(const struct bm_target *target, int tree, bool directory
 	struct place_args args = {
 		.target = target, .tree = tree, .directory = directory, .dest = dest, .back = true
 	};
-	int r = bm_dest_check(dest, err);
 
-	return r < 0 ? r : bm_helper(place, &args, NULL, err);
+	return place_in(&args, err);
 }
 
 /* True when fd is the root of mount m and that is the object. */

@@ -7,7 +7,7 @@
 
 setup() {
 	mkdir -p /sys/fs/cgroup/e2e
-	mkdir -p "$disk"/{vol,two}/{dir,in,tmp} "$disk/ro"
+	mkdir -p "$disk"/{vol,two}/{dir,in,tmp} "$disk/nest/in" "$disk/ro"
 	echo two >"$disk/two/file"
 	echo ro >"$disk/ro/file"
 	echo one >"$disk/one"
@@ -16,7 +16,7 @@ setup() {
 
 teardown() {
 	rmdir /sys/fs/cgroup/e2e
-	rm -r "$disk"/{vol,two,ro,one}
+	rm -r "$disk"/{vol,two,nest,ro,one}
 }
 
 # Every way to ask whether something exists; 2 is ENOENT.
@@ -128,7 +128,7 @@ case_nested() {
 
 # What is unmounted there stays mounted here; what is mounted here no longer shows there.
 case_shared() {
-	mkdir -p "$tmp/mnt/share/sub" "$tmp/mnt/share/later"
+	mkdir -p "$tmp/mnt/share"
 	mount -t tmpfs share "$tmp/mnt/share"
 	mkdir "$tmp/mnt/share/sub" "$tmp/mnt/share/later"
 	mount -t tmpfs sub "$tmp/mnt/share/sub"
@@ -152,8 +152,9 @@ case_shared() {
 case_locked() {
 	[[ -d /sys/fs/bpf/benchmon ]]
 	with userns "$(bind /sys2 /sys rbind)"
-	in_container c3 /busybox ls -d /sys2/kernel/security
-	ended 0
+	in_container c3 /busybox ls -d /sys2/fs/bpf
+	grep -e /sys "/proc/$pid/mountinfo"
+	did /sys2/fs/bpf
 	bm attach a1 c3
 	did 'detached: /sys2/fs/bpf (bpf)'
 	empty c3 /sys2/fs/bpf
@@ -170,7 +171,7 @@ mount_of() { # DEST: its options in the container
 
 adoptable() { # KIND
 	with "$1" "$(bind /ro "$disk/ro" ro)" "$(bind /one "$disk/one")" "$(bind /no "$disk/two")" \
-		"$(bind /nest "$disk/two")" "$(bind /nest/in "$disk/ro")" "$(bind /null /dev/null)" \
+		"$(bind /nest "$disk/nest" private)" "$(bind /nest/in "$disk/ro")" "$(bind /null /dev/null)" \
 		"$(bind /hostproc /proc)"
 }
 
@@ -238,11 +239,16 @@ case_adopt_yes() {
 
 # The same directory twice is one object: one grant.
 case_adopt_twice() {
-	with plain "$(bind /again "$disk/vol")"
+	with plain "$(bind /again "$disk/vol")" "$(tmpfs /own)" "$(bind /own/vol "$disk/two")"
 	bm attach a1 c3 --adopt --yes
 	did "a1/1 granted: $disk/vol as /vol, rw" \
-		'not adopted: /again: a1/1 grants this object already (rule: one-grant)'
+		'not adopted: /again: a1/1 grants this object already (rule: one-grant)' \
+		"a1/2 granted: $disk/two as /own/vol, rw"
 	empty c3 /again
+	in_container c3 /busybox cat /own/vol/file
+	did two
+	bm grant a1 file "$disk/ro:/own/ro" --yes
+	did "$disk/ro as /own/ro, ro"
 	let_go
 }
 
