@@ -113,27 +113,43 @@ static bool same_object(int a, int b)
 	       one.st_ino == other.st_ino;
 }
 
-int bm_foreign_open(const char *source, int tree, bool writable, int *ret_fd, struct bm_error *err)
+struct open_args {
+	const char *source;
+	int tree;
+	bool writable;
+};
+
+static int open_source(void *arg, int *ret_fd, struct bm_error *err)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
+	const struct open_args *a = arg;
 	autoclose view = open(BM_HOST_VIEW, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	autoclose fd = view < 0 ? -1 : (int)syscall(SYS_openat2, view, source, &how, sizeof(how));
+	autoclose fd =
+		view < 0 ? -1 : (int)syscall(SYS_openat2, view, a->source, &how, sizeof(how));
 	char link[64];
 	struct stat st;
 
 	if (view < 0 || fd < 0 || fstat(fd, &st) < 0)
-		return bm_fail_errno(err, errno, "%.200s on the host", source);
-	if (!same_object(fd, tree))
+		return bm_fail_errno(err, errno, "%.200s on the host", a->source);
+	if (!same_object(fd, a->tree))
 		return bm_fail(err, ESTALE, "adopt", "grant it from where it is mounted",
 			       "%.200s is another object on the host than in the container",
-			       source);
+			       a->source);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	*ret_fd = open(link, (writable && !S_ISDIR(st.st_mode) ? O_RDWR : O_RDONLY) | O_NONBLOCK |
-				     O_NOCTTY | O_CLOEXEC);
-	return *ret_fd < 0 ? bm_fail_errno(err, errno, "%.200s on the host", source) : 0;
+	*ret_fd = open(link, (a->writable && !S_ISDIR(st.st_mode) ? O_RDWR : O_RDONLY) |
+				     O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return *ret_fd < 0 ? bm_fail_errno(err, errno, "%.200s on the host", a->source) : 0;
+}
+
+int bm_foreign_open(const char *source, int tree, bool writable, int *ret_fd, struct bm_error *err)
+{
+	struct open_args args = { source, tree, writable };
+
+	/* A file system of a network may not answer. */
+	return bm_helper(open_source, &args, ret_fd, err);
 }
 
 struct clone_args {
