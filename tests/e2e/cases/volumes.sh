@@ -276,6 +276,13 @@ case_adopt_created() {
 	let_go
 }
 
+case_adopt_misused() {
+	with plain "$(bind /two "$disk/two")"
+	py adopt a1 c3
+	empty c3 /vol /two
+	removed c3
+}
+
 case_adopt_usage() {
 	bm attach a1 c3 --yes
 	refused 2 'attach: --yes confirms what --adopt asks'
