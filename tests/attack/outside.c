@@ -88,6 +88,18 @@ int tool_remount(char **args)
 	return outcome(mount("none", args[1], NULL, flags, NULL));
 }
 
+/* What attach has detached comes back, to be denied by the rules alone. */
+int tool_mountin(char **args)
+{
+	int tree = open_tree(AT_FDCWD, args[1], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return setup(args[1]);
+	if (setns(namespace_of(args[0], "mnt"), CLONE_NEWNS) < 0)
+		return setup("mount namespace");
+	return outcome(move_mount(tree, "", AT_FDCWD, args[2], MOVE_MOUNT_F_EMPTY_PATH));
+}
+
 int tool_deep(char **args)
 {
 	int fd;

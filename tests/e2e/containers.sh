@@ -52,6 +52,10 @@ running() { # NAME KIND: holds still
 	started "$1"
 }
 
+mounted_back() { # PID: its volume, by root of the host, if it is not there
+	[[ -e /proc/$1/root/vol/secret ]] || py mountin "$disk/vol" "$1" /vol
+}
+
 in_container() { # NAME COMMAND...: as its operator would
 	capture "${runc[@]}" exec "$@" </dev/null
 }

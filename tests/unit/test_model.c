@@ -296,6 +296,7 @@ static void file_round_trip(void **state)
 	g->writable = false;
 	g->directory = false;
 	g->idmap = true;
+	g->adopted = true;
 	plain = through_text(bench, g);
 	assert_memory_equal(plain, g, sizeof(*g));
 }

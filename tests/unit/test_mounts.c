@@ -53,6 +53,9 @@ static void fields(void **state)
 	one(LINE, &mounts);
 	m = mounts.list;
 	assert_int_equal(m->id, 36);
+	assert_int_equal(m->parent, 35);
+	assert_ptr_equal(bm_mount_find(&mounts, 36), m);
+	assert_null(bm_mount_find(&mounts, 35));
 	assert_int_equal(m->major, 98);
 	assert_int_equal(m->minor, 7);
 	assert_false(m->ro);

@@ -133,7 +133,8 @@ static void life_of_a_bench(void **state)
 	assert_int_equal(bench->cgroup.fd, -1);
 	assert_int_equal(bench->pid, 0);
 
-	say("own-objects", "{" B1 ",'objects':[{'what':'rootfs','path':'/','rights':'rwx'}]}");
+	say("own-objects", "{" B1 ",'objects':[{'what':'rootfs','path':'/','rights':'rwx'}],"
+			   "'detached':[{'what':'ext4','path':'/vol'}]}");
 	say("ready", "{" B1 ",'pid':99,'pid_start':12345678901,'cgroup':'/benchmon/b1'}");
 	say("grant", FILE_GRANT("b1/1", "rw", 70));
 	say("grant", NET_GRANT("b1/2", "198.51.100.10:80/tcp"));
@@ -143,6 +144,7 @@ static void life_of_a_bench(void **state)
 	assert_int_equal(bench->pid, 99);
 	assert_int_equal(bench->pid_start, 12345678901);
 	assert_string_equal(bench->cgroup.path, "/benchmon/b1");
+	assert_int_equal(json_object_array_length(bench->detached), 1);
 	assert_int_equal(bench->grant_count, 2);
 	g = bench_grant(bench, 1);
 	assert_int_equal(g->kind, GRANT_FILE);

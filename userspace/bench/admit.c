@@ -26,6 +26,26 @@ static ino_t namespace_of(pid_t pid, const char *name)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
+/* A thread of pid in another mount namespace than mnt, or 0: each may unshare one of its own. */
+static pid_t thread_elsewhere(pid_t pid, ino_t mnt)
+{
+	char path[64];
+	autoclosedir DIR *threads = NULL;
+	struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		/* /proc/TID is there for every thread, also where no readdir shows it. */
+		pid_t tid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+		ino_t found = tid ? namespace_of(tid, "mnt") : 0;
+
+		if (found && found != mnt)
+			return tid;
+	}
+	return 0;
+}
+
 static const struct {
 	int cap;
 	const char *name;
@@ -69,10 +89,8 @@ struct members {
 static int find_stranger(void *ctx, pid_t pid)
 {
 	struct members *m = ctx;
-	ino_t mnt = namespace_of(pid, "mnt");
 
-	if (mnt && mnt != m->mnt)
-		m->stranger = pid;
+	m->stranger = thread_elsewhere(pid, m->mnt);
 	return m->stranger ? 1 : 0;
 }
 

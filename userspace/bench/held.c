@@ -82,6 +82,11 @@ static bool is_internal(const struct walk *w, dev_t device)
 
 static bool is_known_mount(const struct walk *w, uint64_t id)
 {
+	const struct bm_foreign_list *foreign = w->scan->foreign;
+
+	for (size_t i = 0; foreign && i < foreign->count; i++)
+		if (foreign->list[i].id == id)
+			return false;
 	for (size_t i = 0; i < w->mounts.count; i++)
 		if (w->mounts.list[i].id == id)
 			return true;

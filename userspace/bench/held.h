@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "bench/cgroup.h"
+#include "bench/foreign.h"
 #include "bench/target.h"
 
 enum bm_held_kind {
@@ -56,6 +57,8 @@ struct bm_held_scan {
 	const struct bm_cgroup_ref *cgroup;
 	const struct bm_target *target;
 	struct bm_held_object object;
+	/* Mounts that are as good as detached already. May be NULL. */
+	const struct bm_foreign_list *foreign;
 	/* True for what the operator or the runtime gave the process itself. May be NULL. */
 	bool (*carried)(void *ctx, uint64_t device, uint64_t inode);
 	void *ctx;

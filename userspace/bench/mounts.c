@@ -71,6 +71,7 @@ static int parse_line(char *line, struct bm_mount *ret)
 	if (sscanf(field[2], "%u:%u", &ret->major, &ret->minor) != 2)
 		return -EBADMSG;
 	ret->id = strtoull(field[0], NULL, 10);
+	ret->parent = strtoull(field[1], NULL, 10);
 	unescape(field[3]);
 	unescape(field[4]);
 	ret->root = field[3];
@@ -117,6 +118,14 @@ int bm_mounts_read(pid_t pid, struct bm_mounts *ret, struct bm_error *err)
 	if (r == 0)
 		r = bm_mounts_parse(text, ret);
 	return r < 0 ? bm_fail_errno(err, -r, "%s", path) : 0;
+}
+
+const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id)
+{
+	for (size_t i = 0; i < mounts->count; i++)
+		if (mounts->list[i].id == id)
+			return &mounts->list[i];
+	return NULL;
 }
 
 bool bm_mount_option(const char *options, const char *key, char *buf, size_t size)

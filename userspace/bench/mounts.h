@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 struct bm_mount {
-	uint64_t id;
+	uint64_t id, parent;
 	uint32_t major, minor;
 	bool ro, noexec;
 	const char *root;   /* within its file system */
@@ -32,6 +32,8 @@ void bm_mounts_done(struct bm_mounts *mounts);
 int bm_mounts_read(pid_t pid, struct bm_mounts *ret, struct bm_error *err);
 /* Takes over text (allocated). -EBADMSG where a line is not as the kernel writes it. */
 int bm_mounts_parse(char *text, struct bm_mounts *ret);
+/* NULL when there is none of that id. */
+const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id);
 /* The value of key in a comma-separated option string into buf, unescaped; false if absent. */
 bool bm_mount_option(const char *options, const char *key, char *buf, size_t size);
 

@@ -208,14 +208,30 @@ static int check_rootfs(const struct bm_mount *rootfs, const struct bm_mounts *h
 	return 0;
 }
 
-int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
-		   struct bm_error *err)
+/* The mount itself, by its path; -1 where it is over-mounted: no path leads there. */
+static int open_mount(const struct bm_target *target, const struct bm_mount *m,
+		      struct statx *ret_stx)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
+	autoclose fd = (int)syscall(SYS_openat2, target->root, m->target, &how, sizeof(how));
+
+	/* As it is known: whoever serves a file system in user space may be frozen. */
+	if (fd < 0 ||
+	    statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, ret_stx) <
+		    0 ||
+	    ret_stx->stx_mnt_id != m->id)
+		return -1;
+	return TAKE_FD(fd);
+}
+
+int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
+		   struct bm_foreign_list *ret_foreign, struct bm_error *err)
+{
 	automounts mounts = {}, host = {}, ours = {};
+	autoforeign foreign = {};
 	autoown own = {};
 	int r = bm_target_mounts(target, &mounts, err);
 
@@ -230,18 +246,19 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 		const char *what;
 		uint32_t rights;
 		struct statx stx;
-		autoclose fd =
-			(int)syscall(SYS_openat2, target->root, m->target, &how, sizeof(how));
+		autoclose fd = open_mount(target, m, &stx);
 
-		/* Over-mounted, or outside the root: no path leads there. */
-		if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0 ||
-		    stx.stx_mnt_id != m->id)
+		if (fd < 0)
 			continue;
 		what = bm_own_classify(m, stx.stx_mode,
 				       makedev(stx.stx_rdev_major, stx.stx_rdev_minor), &host,
 				       &rights);
-		if (!what)
+		if (!what) {
+			r = bm_foreign_add(&foreign, m, stx.stx_mode, &mounts, &host, TAKE_FD(fd));
+			if (r < 0)
+				return bm_fail_errno(err, -r, "the container's mounts");
 			continue;
+		}
 		r = strcmp(what, "rootfs") ? 0 : check_rootfs(m, &host, err);
 		if (r == 0)
 			r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));
@@ -252,5 +269,52 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 	}
 	*ret = own;
 	own = (struct bm_own_list){};
+	if (ret_foreign) {
+		*ret_foreign = foreign;
+		foreign = (struct bm_foreign_list){};
+	}
 	return 0;
+}
+
+/* What is still mounted has been covered; held by their fds, their ids are no other mount's. */
+static int find_covered(const struct bm_target *target, struct bm_foreign_list *gone,
+			struct bm_error *err)
+{
+	automounts mounts = {};
+	int r = gone->count ? bm_target_mounts(target, &mounts, err) : 0;
+
+	for (size_t i = 0; r == 0 && i < gone->count; i++)
+		gone->list[i].covered = bm_mount_find(&mounts, gone->list[i].id);
+	return r;
+}
+
+/* Mounts stacked deeper on one place than this are nobody's honest work. */
+#define ROUNDS_MAX 64
+
+int bm_own_clear(const struct bm_target *target, const char *view, struct bm_own_list *ret,
+		 struct bm_foreign_list *gone, struct bm_error *err)
+{
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		autoforeign foreign = {};
+		autoown own = {};
+		int r = bm_own_collect(target, view, &own, &foreign, err);
+
+		/* Once in any case, for what the host may mount later. */
+		if (r == 0 && (foreign.count || !round)) {
+			r = bm_foreign_detach(target, &foreign, err);
+			if (bm_foreign_move(gone, &foreign) < 0)
+				r = -ENOMEM;
+		} else if (r == 0) {
+			r = find_covered(target, gone, err);
+			if (r < 0)
+				return r;
+			*ret = own;
+			own = (struct bm_own_list){};
+			return 0;
+		}
+		if (r < 0)
+			return bm_fail_errno(err, -r, "detach the container's volumes");
+	}
+	return bm_fail(err, ELOOP, "own-objects", "start the container without them",
+		       "more than %d mounts of the host lie on top of each other", ROUNDS_MAX);
 }

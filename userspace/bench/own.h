@@ -7,6 +7,7 @@
 #define BENCHMON_OWN_H
 
 #include "base/error.h"
+#include "bench/foreign.h"
 #include "bench/mounts.h"
 #include "bench/target.h"
 
@@ -38,12 +39,20 @@ const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 			    const struct bm_mounts *host, uint32_t *ret_rights);
 
 /*
- * Classifies all mounts of target. The tasks in it must be frozen, or not run yet. view is where
- * its runtime's mounts are seen: BM_HOST_VIEW, or "" for what this process has mounted itself.
+ * Classifies all mounts of target that a path leads to: its own, and (unless ret_foreign is NULL)
+ * the others. The tasks in it must be frozen, or not run yet. view is where its runtime's mounts
+ * are seen: BM_HOST_VIEW, or "" for what this process has mounted itself.
  */
 int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
-		   struct bm_error *err);
-/* The host's own mount namespace, also what was mounted there after this process left it. */
-#define BM_HOST_VIEW "/proc/1/root"
+		   struct bm_foreign_list *ret_foreign, struct bm_error *err);
+
+/*
+ * Detaches what is not the container's own, and what then comes to light below it, until no path
+ * leads to any: else not even rights could keep a Bench from asking what exists in it. From then on
+ * no mount event of the host reaches the container, and none of it the host. *ret is what is left
+ * to be its own; what was detached is added to gone, also on failure.
+ */
+int bm_own_clear(const struct bm_target *target, const char *view, struct bm_own_list *ret,
+		 struct bm_foreign_list *gone, struct bm_error *err);
 
 #endif

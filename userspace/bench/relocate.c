@@ -170,7 +170,8 @@ struct place_args {
 	int tree;
 	bool directory;
 	const char *dest;
-	bool created;
+	bool created, back; /* back: dest is there */
+	const struct bm_mounts *host;
 	uint64_t device, inode;
 };
 
@@ -238,13 +239,11 @@ static int make_point(int dir, const char *name, bool directory, const struct pl
 /* A mount point made on a volume would be made on the host's own disk. */
 static int check_own(const struct place_args *a, int self, int dir, struct bm_error *err)
 {
-	automounts mounts = {}, host = {};
+	automounts mounts = {};
 	struct statx stx;
 	uint32_t rights;
 	int r = read_mounts(self, &mounts, err);
 
-	if (r == 0)
-		r = bm_mounts_read(1, &host, err);
 	if (r < 0)
 		return r;
 	if (statx(dir, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
@@ -255,7 +254,7 @@ static int check_own(const struct place_args *a, int self, int dir, struct bm_er
 		if (m->id != stx.stx_mnt_id)
 			continue;
 		if ((a->created && !strcmp(m->target, "/work")) ||
-		    bm_own_classify(m, S_IFDIR, 0, &host, &rights))
+		    bm_own_classify(m, S_IFDIR, 0, a->host, &rights))
 			return 0;
 	}
 	return bm_fail(err, EPERM, "destination", "give one below the container's own root",
@@ -279,7 +278,7 @@ static int open_parent(const struct place_args *a, int self, char *dest, size_t 
 
 		*slash = '\0';
 		next = open_below(dir, name, O_DIRECTORY);
-		if (next < 0 && errno == ENOENT) {
+		if (next < 0 && errno == ENOENT && !a->back) {
 			int r = *ret_made ? 0 : check_own(a, self, dir, err);
 
 			if (r < 0)
@@ -343,6 +342,30 @@ static void undo(const struct place_args *a, size_t made, bool directory)
 	}
 }
 
+static int attach_tree(const struct place_args *a, int point, struct bm_error *err)
+{
+	if (point < 0 || move_mount(a->tree, "", point, "",
+				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
+	return 0;
+}
+
+static int place_back_at(const struct place_args *a, int self, int dir, const char *name,
+			 struct bm_error *err)
+{
+	autoclose point = open_below(dir, name, 0);
+	struct stat st;
+	int r;
+
+	if (point < 0 || fstat(point, &st) < 0 ||
+	    (a->directory ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode)))
+		return bm_fail(err, ENOENT, "destination", "grant it to another destination",
+			       "the mount point %s is not there any more", a->dest);
+	/* The top of what lies there: a mount of somebody else's is never covered. */
+	r = check_own(a, self, point, err);
+	return r < 0 ? r : attach_tree(a, point, err);
+}
+
 static int place_at(const struct place_args *a, int dir, const char *name, size_t *made,
 		    struct bm_error *err)
 {
@@ -358,10 +381,7 @@ static int place_at(const struct place_args *a, int dir, const char *name, size_
 	if (!*made)
 		*made = strlen(a->dest);
 	point = open_below(dir, name, 0);
-	if (point < 0 || move_mount(a->tree, "", point, "",
-				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
-	return 0;
+	return attach_tree(a, point, err);
 }
 
 static int place(void *arg, int *ret_fd, struct bm_error *err)
@@ -380,11 +400,25 @@ static int place(void *arg, int *ret_fd, struct bm_error *err)
 	if (r < 0)
 		return r;
 	r = open_parent(a, self, dest, &made, &dir, err);
-	if (r == 0)
+	if (r == 0 && a->back)
+		r = place_back_at(a, self, dir, strrchr(dest, '/') + 1, err);
+	else if (r == 0)
 		r = place_at(a, dir, strrchr(dest, '/') + 1, &made, err);
 	if (r < 0)
 		undo(a, made, a->directory);
 	return r;
+}
+
+static int place_in(struct place_args *args, struct bm_error *err)
+{
+	automounts host = {};
+	int r = bm_dest_check(args->dest, err);
+
+	/* Here: where the helper goes, process 1 may be the Bench's. */
+	if (r == 0)
+		r = bm_mounts_read(1, &host, err);
+	args->host = &host;
+	return r < 0 ? r : bm_helper(place, args, NULL, err);
 }
 
 int bm_mount_place(const struct bm_target *target, int tree, bool directory, const char *dest,
@@ -395,9 +429,18 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 				   .directory = directory,
 				   .dest = dest,
 				   .created = created };
-	int r = bm_dest_check(dest, err);
 
-	return r < 0 ? r : bm_helper(place, &args, NULL, err);
+	return place_in(&args, err);
+}
+
+int bm_mount_place_back(const struct bm_target *target, int tree, bool directory, const char *dest,
+			struct bm_error *err)
+{
+	struct place_args args = {
+		.target = target, .tree = tree, .directory = directory, .dest = dest, .back = true
+	};
+
+	return place_in(&args, err);
 }
 
 /* True when fd is the root of mount m and that is the object. */
@@ -411,7 +454,7 @@ static bool is_object(int fd, const struct bm_mount *m, const struct place_args 
 	       makedev(stx.stx_dev_major, stx.stx_dev_minor) == a->device;
 }
 
-int bm_mount_find(const struct bm_target *target, uint64_t device, uint64_t inode,
+int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t inode,
 		  uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err)
 {
 	struct place_args a = { .device = device, .inode = inode };

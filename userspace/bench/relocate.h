@@ -36,9 +36,16 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 		   bool created, struct bm_error *err);
 
 /*
+ * The same where a volume was: dest exists, is of the same type, and lies on a mount of the Bench's
+ * own; it is only covered.
+ */
+int bm_mount_place_back(const struct bm_target *target, int tree, bool directory, const char *dest,
+			struct bm_error *err);
+
+/*
  * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it
- * by renaming parents, and removes the mount point at dest (NULL: none was made). 0 also when there
- * is none.
+ * by renaming parents, and removes the mount point at dest (NULL: it was there before and stays).
+ * 0 also when there is none.
  */
 int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t device, uint64_t inode,
 		  struct bm_error *err);
@@ -47,7 +54,7 @@ int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t dev
  * The mounts of the Bench whose root is (device, inode): at most max of their ids, *ret_fd (O_PATH,
  * the caller's; -1 when there is none) the object through the first. Returns how many there are.
  */
-int bm_mount_find(const struct bm_target *target, uint64_t device, uint64_t inode,
+int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t inode,
 		  uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err);
 
 /* An absolute path without "..", ".", "//" or control bytes, not "/": -EINVAL says which. */

@@ -27,18 +27,32 @@ static int container_of(struct cli *cli, struct json_object *container, struct b
 	return 0;
 }
 
+/* To be granted, or to be had again when the container is started anew. */
+static void print_detached(struct json_object *bench)
+{
+	struct json_object *list = bm_json_get(bench, "detached", json_type_array);
+	char shown[CLI_SHOWN];
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++)
+		printf("detached: %s\n",
+		       cli_show_detached(json_object_array_get_idx(list, i), shown, sizeof(shown)));
+}
+
 int cmd_attach(struct cli *cli, struct bm_error *err)
 {
 	const char *name = cli->args.operands[0];
 	autojson *request = json_object_new_object();
 	autojson *reply = NULL;
-	struct json_object *container = json_object_new_object(), *bench;
+	struct json_object *container = json_object_new_object(), *bench, *volumes;
 	autoclose socket = -1;
 	char shown[CLI_SHORT], state[CLI_SHORT];
 	int r;
 
 	bm_json_add_string(request, "bench", name);
 	bm_json_add(request, "container", container);
+	bm_json_add_bool(request, "adopt", cli_has(&cli->args, OPT_ADOPT));
+	if (cli_has(&cli->args, OPT_YES) && !cli_has(&cli->args, OPT_ADOPT))
+		return cli_usage(cli, err, "attach: --yes confirms what --adopt asks");
 	r = cli_bench_name(cli, name, err);
 	if (r == 0)
 		r = cli_exec_mode(cli, request, err);
@@ -55,11 +69,18 @@ int cmd_attach(struct cli *cli, struct bm_error *err)
 		r = cli_reply_object(reply, "bench", &bench, err);
 	if (r < 0)
 		return r;
-	if (cli->format == FORMAT_JSON)
-		cli_print_json(stdout, bench);
-	else
+	if (cli->format != FORMAT_JSON) {
 		printf("%s attached (%s): nothing is granted\n",
 		       cli_show_key(bench, "name", shown, sizeof(shown)),
 		       cli_show_key(bench, "state", state, sizeof(state)));
-	return 0;
+		print_detached(bench);
+	}
+	volumes = bm_json_get(reply, "volumes", json_type_array);
+	if (volumes) {
+		r = cli_adopt(cli, socket, name, volumes);
+		bm_json_add(bench, "volumes", json_object_get(volumes));
+	}
+	if (cli->format == FORMAT_JSON)
+		cli_print_json(stdout, bench);
+	return r < 0 ? bm_fail_errno(err, -r, "gatekeeperd has gone") : 0;
 }

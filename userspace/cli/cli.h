@@ -89,6 +89,13 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *destination,
 		  FILE *out, struct json_object **ret_reply, struct bm_error *err);
 
+/* grant.c: the two steps of a grant that op asks for; out and -ECANCELED as above. */
+int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_object *request,
+		  const int *fd, FILE *out, struct json_object **ret_reply, struct bm_error *err);
+void cli_grant_print(struct json_object *grant);
+/* adopt.c: asks for each of the volumes that attach detached; what came of it goes into volumes. */
+int cli_adopt(struct cli *cli, int socket, const char *bench, struct json_object *volumes);
+
 /* exec.c: runs the payload in the arguments, relays its streams; returns its exit code. */
 int cli_exec(struct cli *cli, const char *bench, struct bm_error *err);
 

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 const struct cli_option cli_options[OPT_MAX] = {
+	[OPT_ADOPT] = { "adopt", 0, NULL, "offers each of its volumes as a grant" },
 	[OPT_ALL] = { "all", 0, NULL, "every grant of the Bench" },
 	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
@@ -68,9 +69,10 @@ const struct cli_command cli_commands[] = {
 	  OPT(ROOTFS) | OPT(EXEC) | LIMITS, 0, 0, 1, false,
 	  { { "[NAME]", OPT(ROOTFS) | OPT(EXEC) | LIMITS, NULL } } },
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
-	  OPT(PID) | OPT(CGROUP) | OPT(EXEC), 0, 1, 2, false,
-	  { { "NAME CONTAINER", OPT(EXEC), NULL }, { "NAME --pid PID", 0, NULL },
-	    { "NAME --cgroup PATH", 0, NULL } } },
+	  OPT(PID) | OPT(CGROUP) | OPT(EXEC) | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
+	  { { "NAME CONTAINER", OPT(EXEC) | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --pid PID", OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --cgroup PATH", OPT(ADOPT) | OPT(YES), NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },

@@ -12,6 +12,7 @@
 #include "base/error.h"
 
 enum cli_opt {
+	OPT_ADOPT,
 	OPT_ALL,
 	OPT_BENCH,
 	OPT_CGROUP,

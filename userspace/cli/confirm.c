@@ -49,8 +49,9 @@ static void print_file(FILE *out, struct json_object *c)
 		    "processes that map it when it is revoked keep what they mapped");
 	cli_print_excepts(out, c, "  except    ");
 	row(out, "owners",
-	    bm_json_bool(c, "idmap") ? "mapped: yours are the Bench's user's"
-				     : "as they are, not mapped");
+	    bm_json_bool(c, "idmap")     ? "mapped: yours are the Bench's user's"
+	    : bm_json_bool(c, "adopted") ? "as the container had them"
+					 : "as they are, not mapped");
 }
 
 static void print_net(FILE *out, struct json_object *c)

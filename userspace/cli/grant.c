@@ -12,15 +12,15 @@
 #include "cli/text.h"
 
 /* The two steps: what would it be, and do it. */
-static int ask_and_grant(struct cli *cli, int socket, struct json_object *request, const int *fd,
-			 FILE *out, struct json_object **ret_reply, struct bm_error *err)
+int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_object *request,
+		  const int *fd, FILE *out, struct json_object **ret_reply, struct bm_error *err)
 {
 	autojson *seen = NULL, *answer = json_object_new_object();
 	struct json_object *confirm, *token;
 	const char *how = NULL;
 	int r;
 
-	r = cli_call(socket, "grant", request, fd, fd ? 1 : 0, &seen, err);
+	r = cli_call(socket, op, request, fd, fd ? 1 : 0, &seen, err);
 	if (r == 0)
 		r = cli_reply_object(seen, "confirm", &confirm, err);
 	if (r < 0)
@@ -119,7 +119,7 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		return r;
 	if (grant->excepts && cli_has(grant->excepts, OPT_EXCEPT))
 		bm_json_add(request, "except", excepts_of(grant->excepts));
-	return ask_and_grant(cli, socket, request, &fd, out, ret_reply, err);
+	return cli_grant_ask(cli, socket, "grant", request, &fd, out, ret_reply, err);
 }
 
 int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *destination,
@@ -134,7 +134,7 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 	bm_json_add_string(request, "kind", "net");
 	bm_json_add_string(request, "destination", destination);
 	bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
-	return ask_and_grant(cli, socket, request, NULL, out, ret_reply, err);
+	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
 }
 
 /* From SRC:DEST:RIGHTS or the long form; grant points into spec and the arguments. */
@@ -171,7 +171,7 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 	return check_excepts(cli, err);
 }
 
-static void print_granted(struct json_object *grant)
+void cli_grant_print(struct json_object *grant)
 {
 	char id[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
 	bool file = bm_json_string(grant, "dest");
@@ -233,6 +233,6 @@ int cmd_grant(struct cli *cli, struct bm_error *err)
 	if (cli->format == FORMAT_JSON)
 		cli_print_json(stdout, grant);
 	else
-		print_granted(grant);
+		cli_grant_print(grant);
 	return 0;
 }

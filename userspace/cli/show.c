@@ -39,6 +39,15 @@ static void print_bench(struct json_object *bench)
 	putchar('\n');
 }
 
+static void print_detached(struct json_object *list)
+{
+	char shown[CLI_SHOWN];
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++)
+		printf("%-9s  %s\n", i ? "" : "detached",
+		       cli_show_detached(json_object_array_get_idx(list, i), shown, sizeof(shown)));
+}
+
 static void print_grant(struct json_object *grant)
 {
 	char id[CLI_SHORT], kind[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
@@ -86,6 +95,7 @@ int cmd_show(struct cli *cli, struct bm_error *err)
 		return 0;
 	}
 	print_bench(bench);
+	print_detached(bm_json_get(bench, "detached", json_type_array));
 	grants = bm_json_get(bench, "grants", json_type_array);
 	printf("%-9s  %s\n", "grants", grants && json_object_array_length(grants) ? "" : "none");
 	for (size_t i = 0; grants && i < json_object_array_length(grants); i++)

@@ -62,6 +62,25 @@ const char *cli_show_key(struct json_object *json, const char *key, char *buf, s
 	return buf;
 }
 
+const char *cli_show_detached(struct json_object *detached, char *buf, size_t size)
+{
+	char path[CLI_SHOWN], type[CLI_SHORT], source[CLI_SHOWN];
+	int64_t left_out;
+
+	if (bm_json_int(detached, "left_out", &left_out) == 0) {
+		snprintf(buf, size, "and %lld more", (long long)left_out);
+		return buf;
+	}
+	cli_show_key(detached, "path", path, sizeof(path));
+	cli_show_key(detached, "what", type, sizeof(type));
+	if (bm_json_string(detached, "source"))
+		snprintf(buf, size, "%s (%s), on the host %s", path, type,
+			 cli_show_key(detached, "source", source, sizeof(source)));
+	else
+		snprintf(buf, size, "%s (%s)", path, type);
+	return buf;
+}
+
 static bool coloured(FILE *out)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

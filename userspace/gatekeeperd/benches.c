@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "bench/box.h"
 #include "bench/container.h"
+#include "gatekeeperd/adopt.h"
 #include "gatekeeperd/lifecycle.h"
 
 static int check_name(struct daemon *d, const char *name, struct bm_error *err)
@@ -234,11 +235,12 @@ static int choose(struct json_object *container, struct chosen *ret, struct bm_e
 
 /* The cgroup is known to be free before the ledger hears of it. */
 static int attach(struct daemon *d, struct bench *bench, const struct chosen *chosen,
-		  struct bm_error *err)
+		  struct adoption *adopt, struct bm_error *err)
 {
 	struct bring_up how = { .waiting = chosen->waiting,
 				.runtime_root = BM_CRUN_DEFAULT_ROOT,
-				.rootfs = chosen->rootfs };
+				.rootfs = chosen->rootfs,
+				.adopt = adopt };
 	autocgroup cgroup = BM_CGROUP_NONE;
 	struct json_object *fields;
 	int r = bm_cgroup_open(chosen->cgroup, &cgroup, err);
@@ -269,13 +271,16 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	const char *name = bm_json_string(message->json, "bench");
 	__attribute__((cleanup(chosen_done))) struct chosen chosen = {};
 	enum bench_exec mode;
+	bool adopt = bm_json_bool(message->json, "adopt");
+	autoadoption *adoption = adopt ? adoption_new() : NULL;
 	struct bench *bench;
 	int r;
 
-	(void)c;
 	if (!name || !container)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "attach: needs \"bench\" and \"container\"");
+	if (adopt && !adoption)
+		return -ENOMEM;
 	r = check_name(d, name, err);
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
@@ -293,13 +298,19 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);
 	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
-	r = attach(d, bench, &chosen, err);
+	r = attach(d, bench, &chosen, adoption, err);
 	if (r < 0) {
 		end_half_made(d, bench);
 		return r;
 	}
 	daemon_log(LOG_LEVEL_INFO, "Bench %s attached to %s", bench->name, bench->container);
 	*ret_reply = bench_reply(d, bench);
+	if (!adoption)
+		return 0;
+	adoption_for(adoption, bench->id);
+	bm_json_add(*ret_reply, "volumes", adoption_to_json(adoption));
+	adoption_drop(c->adoption);
+	c->adoption = TAKE_PTR(adoption);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "gatekeeperd/adopt.h"
 
 #define MAX_CONNECTIONS 256
 
@@ -25,6 +26,9 @@ static const struct {
 	{ "version", request_version, 0, true, { NULL } },
 	{ "create", request_create, 1, false, { "bench", "limits", "exec", NULL } },
 	{ "attach", request_attach, 0, false, { "bench", "container", "exec", NULL } },
+	{ "create", request_create, 1, false, { "bench", "limits", "exec", NULL } },
+	{ "attach", request_attach, 0, false, { "bench", "container", "exec", "adopt", NULL } },
+	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },
 	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
 	{ "grant",
@@ -44,8 +48,9 @@ static const struct {
 void pending_drop(struct connection *c)
 {
 	bm_close(c->pending.fd);
+	bm_close(c->pending.tree);
 	free(c->pending.excepts);
-	c->pending = (struct pending){ .fd = -1 };
+	c->pending = (struct pending){ .fd = -1, .tree = -1 };
 }
 
 /* Called from inside handlers too: freed by the loop, when nothing uses it any more. */
@@ -60,6 +65,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	bm_close(c->pidfd);
 	c->pidfd = -1;
 	pending_drop(c);
+	adoption_drop(c->adoption);
+	c->adoption = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -166,6 +173,8 @@ static const struct {
 	{ "limits", json_type_object },
 	{ "container", json_type_object },
 	{ "exec", json_type_string },
+	{ "adopt", json_type_boolean },
+	{ "volume", json_type_int },
 	{ "kind", json_type_string },
 	{ "source", json_type_string },
 	{ "dest", json_type_string },
@@ -308,7 +317,7 @@ void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 	c->pid = peer.pid;
 	c->uid = peer.uid;
 	c->pidfd = open_peer(fd, peer.pid);
-	c->pending.fd = -1;
+	c->pending.fd = c->pending.tree = -1;
 	c->watch = (struct watch){ .fd = fd, .ready = on_connection };
 	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {
 		bm_close(c->pidfd);

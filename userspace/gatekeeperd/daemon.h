@@ -27,10 +27,11 @@ struct pending {
 	char bench[BM_BENCH_NAME_LEN];
 	uint32_t bench_id;
 	enum grant_kind kind;
-	int fd; /* file: the very object that was shown */
+	int fd;   /* file: the very object that was shown */
+	int tree; /* adopted: its mount, as the container had it */
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
-	bool writable, idmap, report;
+	bool writable, idmap, report, adopted;
 	struct except *excepts;
 	size_t except_count;
 	struct bm_destination destination;
@@ -44,6 +45,7 @@ struct connection {
 	uid_t uid;
 	int pidfd; /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
+	struct adoption *adoption; /* adopt.c */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
@@ -99,6 +101,8 @@ int daemon_record(struct daemon *d, const char *event, struct json_object *field
 int daemon_restore(struct daemon *d, struct bm_error *err);
 
 bool bench_alive(const struct bench *bench); /* lifecycle.c */
+/* grant.c: -ESRCH when nothing can be granted to it any more. */
+int bench_usable(const struct bench *bench, struct bm_error *err);
 void now_text(char ret[40]);
 
 /* revoke.c */
@@ -116,6 +120,12 @@ void on_record(void *ctx, const void *record, size_t size);
 void on_listener(struct daemon *d, struct watch *w, uint32_t events);
 void connection_close(struct daemon *d, struct connection *c);
 void pending_drop(struct connection *c);
+/* grant.c: shows it and awaits its confirmation; the reply. */
+struct json_object *pending_offer(struct daemon *d, struct connection *c,
+				  const struct bench *bench);
+/* grant.c: whether it may appear there, and is not granted or the Bench's own already. */
+int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, int fd,
+		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
 /* Takes over reply; closes a connection that doesn't take it. */
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
 
@@ -137,6 +147,8 @@ int request_detach(struct daemon *, struct connection *, struct bm_message *, st
 int request_destroy(struct daemon *, struct connection *, struct bm_message *,
 		    struct json_object **, struct bm_error *);
 int request_grant(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		  struct bm_error *);
+int request_adopt(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
 		  struct bm_error *);
 int request_confirm(struct daemon *, struct connection *, struct bm_message *,
 		    struct json_object **, struct bm_error *);

@@ -27,7 +27,7 @@
 #include "network/link.h"
 #include "network/nft.h"
 
-static int usable(const struct bench *bench, struct bm_error *err)
+int bench_usable(const struct bench *bench, struct bm_error *err)
 {
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
@@ -87,6 +87,14 @@ static int check_object(struct daemon *d, struct bench *bench, int fd, struct bm
 		       "%s/%u grants this object already", bench->name, grant->number);
 }
 
+int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, int fd,
+		     const struct bm_source *s, bool *ret_over, struct bm_error *err)
+{
+	int r = check_dest(bench, dest, s, ret_over, err);
+
+	return r < 0 ? r : check_object(d, bench, fd, err);
+}
+
 #define FOR_MAX (365 * 86400)
 
 static int prepare_end(struct bm_message *message, struct pending *p, struct bm_error *err)
@@ -142,9 +150,7 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 		snprintf(p->dest, sizeof(p->dest), "/%s/%.200s", p->writable ? "out" : "in",
 			 strrchr(p->source.path, '/') + 1);
 	}
-	r = check_dest(bench, p->dest, &p->source, &over, err);
-	if (r == 0)
-		r = check_object(d, bench, message->fds[0], err);
+	r = grant_check_file(d, bench, p->dest, message->fds[0], &p->source, &over, err);
 	if (r < 0)
 		return r;
 	p->fd = TAKE_FD(message->fds[0]);
@@ -245,7 +251,20 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "on_revoke", p->report ? "report" : "kill");
 	if (p->except_count)
 		bm_json_add(json, "except", excepts_to_json(p->excepts, p->except_count, false));
+	bm_json_add_bool(json, "adopted", p->adopted);
 	return json;
+}
+
+struct json_object *pending_offer(struct daemon *d, struct connection *c, const struct bench *bench)
+{
+	struct json_object *reply = json_object_new_object();
+	struct pending *p = &c->pending;
+
+	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
+	p->bench_id = bench->id;
+	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
+	bm_json_add(reply, "confirm", describe(p));
+	return reply;
 }
 
 int request_grant(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -258,7 +277,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	pending_drop(c);
 	r = bench_of_request(d, message->json, &bench, err);
 	if (r == 0)
-		r = usable(bench, err);
+		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
 		r = bm_fail(err, EINVAL, "protocol", "give file or net", "grant: unknown kind");
 	if (r == 0)
@@ -270,11 +289,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		pending_drop(c);
 		return r;
 	}
-	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
-	p->bench_id = bench->id;
-	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
-	*ret_reply = json_object_new_object();
-	bm_json_add(*ret_reply, "confirm", describe(p));
+	*ret_reply = pending_offer(d, c, bench);
 	return 0;
 }
 
@@ -295,8 +310,8 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 			struct bm_error *err)
 {
 	struct pending *p = &c->pending;
-	autoclose tree = -1, map = -1;
-	int r = bm_mount_clone(p->fd, c->pid, &tree, err);
+	autoclose tree = TAKE_FD(p->tree), map = -1;
+	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
 	if (r == 0 && target->uid && p->idmap)
 		r = map_ids(target, &p->source, c->uid, &map, err);
@@ -310,6 +325,8 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 static int mount_grant(const struct bench *bench, const struct grant *g, int tree,
 		       struct bm_error *err)
 {
+	if (g->adopted)
+		return bm_mount_place_back(&bench->target, tree, g->directory, g->dest, err);
 	if (g->over)
 		return bm_mount_cover(&bench->target, tree, g->dest, g->device, g->inode, err);
 	return bm_mount_place(&bench->target, tree, g->directory, g->dest,
@@ -334,9 +351,7 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
 			    "the object has changed since it was shown");
 	if (r == 0)
-		r = check_object(d, bench, p->fd, err);
-	if (r == 0)
-		r = check_dest(bench, p->dest, &now, &g->over, err);
+		r = grant_check_file(d, bench, p->dest, p->fd, &now, &g->over, err);
 	if (r == 0)
 		r = clone_object(c, target, &tree, err);
 	if (r == 0)
@@ -347,7 +362,8 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
 	if (r < 0)
 		return r;
-	r = nested_begin(d, bench, c->pid, p->fd, g, err);
+	/* What is adopted was opened where the host has it mounted. */
+	r = nested_begin(d, bench, g->adopted ? 1 : c->pid, p->fd, g, err);
 	if (r == 0)
 		r = mount_grant(bench, g, tree, err);
 	/* What meets it after its end has to be there before: nobody may be when it comes. */
@@ -356,7 +372,7 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0) {
 		r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 		if (r < 0)
-			bm_mount_take(target, g->over ? NULL : g->dest, g->device, g->inode, NULL);
+			bm_mount_take(target, grant_mount_point(g), g->device, g->inode, NULL);
 	}
 	if (r < 0)
 		nested_undo(d, bench, g);
@@ -425,6 +441,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->writable = p->writable;
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
+	g->adopted = p->adopted;
 	g->device = p->source.device;
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);
@@ -463,7 +480,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	if (!bench)
 		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",
 			       c->pending.bench);
-	r = usable(bench, err);
+	r = bench_usable(bench, err);
 	if (r < 0)
 		return r;
 	g = grant_of_pending(bench, c, how);

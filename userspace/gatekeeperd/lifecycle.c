@@ -19,6 +19,7 @@
 #include "bench/box.h"
 #include "bench/container.h"
 #include "bench/own.h"
+#include "gatekeeperd/adopt.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
@@ -151,9 +152,12 @@ int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 	return 0;
 }
 
-/* The Bench's own objects: marked and written to the ledger before they may be used. */
-static int admit_own(struct daemon *d, const struct bench *bench, const struct bm_own_list *own,
-		     struct bm_error *err)
+/*
+ * The Bench's own objects: marked and written to the ledger before they may be used; with them what
+ * has been detached.
+ */
+static int admit_own(struct daemon *d, struct bench *bench, const struct bm_own_list *own,
+		     const struct bm_foreign_list *gone, struct bm_error *err)
 {
 	struct json_object *fields = json_object_new_object(), *list = json_object_new_array();
 	int r;
@@ -168,6 +172,10 @@ static int admit_own(struct daemon *d, const struct bench *bench, const struct b
 		json_object_array_add(list, item);
 	}
 	bm_json_add(fields, "objects", list);
+	if (gone->count) {
+		bench->detached = detached_to_json(gone);
+		bm_json_add(fields, "detached", json_object_get(bench->detached));
+	}
 	r = bench_record(d, bench, "own-objects", fields, err);
 	for (size_t i = 0; r == 0 && i < own->count; i++) {
 		struct bm_grant grant = { .rights = own->list[i].rights }, before;
@@ -183,10 +191,12 @@ static int admit_own(struct daemon *d, const struct bench *bench, const struct b
 	return r;
 }
 
-static int collect_own(const struct bench *bench, struct bm_own_list *ret, struct bm_error *err)
+static int collect_own(const struct bench *bench, struct bm_own_list *ret,
+		       struct bm_foreign_list *ret_foreign, struct bm_error *err)
 {
 	bool ours = bench->origin == ORIGIN_CREATED;
-	int fd, r = bm_own_collect(&bench->target, ours ? "" : BM_HOST_VIEW, ret, err);
+	int fd, r = bm_own_collect(&bench->target, ours ? "" : BM_HOST_VIEW, ret,
+				   ours ? NULL : ret_foreign, err);
 
 	if (r == 0 && ours) {
 		r = bm_box_scratch(bench->name, &fd);
@@ -230,6 +240,37 @@ static int mark_init(struct daemon *d, const struct bench *bench, const struct b
 	return bm_arrival_mark(d->kernel, bench->id, pidfd, err);
 }
 
+static void add_detached(const struct bm_foreign_list *gone, struct bm_error *err)
+{
+	size_t len = err ? strlen(err->message) : 0;
+
+	if (!err || !gone->count)
+		return;
+	for (size_t i = 0; i < gone->count && len < sizeof(err->message); i++)
+		len += (size_t)snprintf(
+			err->message + len, sizeof(err->message) - len, "%s %s",
+			i ? "," : "; detached from it meanwhile:", gone->list[i].path);
+	len = strlen(err->remedy);
+	snprintf(err->remedy + len, sizeof(err->remedy) - len,
+		 "%sstart the container anew to have its volumes back", len ? "; " : "");
+}
+
+/* Behind the walls already, and with nothing left to check that could still refuse it. */
+static int clear_own(const struct bench *bench, const struct bm_foreign_list *foreign,
+		     const struct bring_up *how, struct bm_own_list *own,
+		     struct bm_foreign_list *gone, struct bm_error *err)
+{
+	int r = 0;
+
+	if (how->adopt)
+		r = adoption_take(how->adopt, &bench->target, foreign);
+	if (r == 0 && bench->origin == ORIGIN_ATTACHED) {
+		bm_own_done(own);
+		r = bm_own_clear(&bench->target, BM_HOST_VIEW, own, gone, err);
+	}
+	return r;
+}
+
 /* Undoes bring_up_frozen() as far as it came. */
 static void take_down(struct daemon *d, struct bench *bench)
 {
@@ -245,6 +286,7 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 {
 	size_t len = strlen(bench->cgroup.path);
 	char path[BM_CGROUP_PATH];
+	autoforeign foreign = {}, gone = {};
 	autoown own = {};
 	int r = bm_cgroup_of_pid(bench->pid, path, err);
 
@@ -263,7 +305,7 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = check_rootfs(bench, how->rootfs, err);
 	if (r == 0)
-		r = collect_own(bench, &own, err);
+		r = collect_own(bench, &own, &foreign, err);
 	if (r == 0) {
 		r = bm_nft_setup(bench->target.ns[BM_NS_NET], err);
 		bench->walled = r == 0;
@@ -271,10 +313,16 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
 				   bench->cgroup.level, bench_flags(bench), err);
+	if (r == 0 && !how->waiting)
+		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
-		r = admit_own(d, bench, &own, err);
+		r = clear_own(bench, &foreign, how, &own, &gone, err);
 	if (r == 0)
-		r = how->waiting ? mark_init(d, bench, how, err) : recall_attached(d, bench, err);
+		r = admit_own(d, bench, &own, &gone, err);
+	if (r == 0 && how->waiting)
+		r = mark_init(d, bench, how, err);
+	if (r < 0)
+		add_detached(&gone, err);
 	memcpy(bench->namespaces, bench->target.inode, sizeof(bench->namespaces));
 	return r;
 }

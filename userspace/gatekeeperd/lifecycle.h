@@ -10,11 +10,13 @@ struct bring_up {
 	const char *waiting;
 	const char *runtime_root; /* where its runtime keeps its state */
 	const char *rootfs;       /* what the runtime made it with, NULL where it is not known */
+	struct adoption *adopt;   /* gets its volumes; NULL: nobody asks for them */
 };
 
 /*
  * Turns the walls on for the container of bench->pid in bench->cgroup: freeze, hold, admit,
- * classify, nft, BPF, the ledger's "ready", thaw. On failure no wall is left.
+ * classify, nft, BPF, detach what is the host's, the ledger's "ready", thaw. On failure no wall is
+ * left, but what was detached stays so, and err says it.
  */
 int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up *how,
 		   struct bm_error *err);

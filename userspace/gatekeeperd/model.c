@@ -136,6 +136,7 @@ void model_remove(struct model *model, struct bench *bench)
 		bench_remove_closed(bench, bench->closed);
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
+	json_object_put(bench->detached);
 	free(bench);
 }
 
@@ -298,6 +299,8 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_bool(json, "directory", g->directory);
 	bm_json_add_bool(json, "idmap", g->idmap);
 	bm_json_add_string(json, "on_revoke", g->report ? "report" : "kill");
+	if (g->adopted)
+		bm_json_add_bool(json, "adopted", true);
 	bm_json_add_int(json, "object", (int64_t)g->object);
 	bm_json_add_int(json, "device", (int64_t)g->device);
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
@@ -332,6 +335,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->directory = bm_json_bool(json, "directory");
 	g->idmap = bm_json_bool(json, "idmap");
 	g->report = on_revoke && !strcmp(on_revoke, "report");
+	g->adopted = bm_json_bool(json, "adopted");
 	g->object = (uint64_t)object;
 	g->device = (uint64_t)device;
 	g->inode = (uint64_t)inode;

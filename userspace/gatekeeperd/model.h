@@ -49,8 +49,9 @@ struct grant {
 	char source[PATH_MAX];
 	char dest[DEST_LEN];
 	bool writable, directory, idmap;
-	bool over;   /* mounted over itself, within another grant's destination */
-	bool closed; /* revoked, and its tombstone stays: it lies in what is granted */
+	bool over;    /* mounted over itself, within another grant's destination */
+	bool closed;  /* revoked, and its tombstone stays: it lies in what is granted */
+	bool adopted; /* a volume: its mount point was there before */
 	uint64_t object, device, inode;
 	bool report; /* on_revoke: what maps it is told and lives */
 	/* Ids of its mounts when they were taken away: what is held through them, was granted. */
@@ -76,11 +77,12 @@ struct bench {
 	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
-	uint32_t last_grant;  /* the highest number ever used */
-	bool begun;           /* the ledger has its beginning, so it needs an end */
-	bool walled;          /* table inet benchmon in its network is ours */
-	bool linked;          /* has a veth pair of ours */
-	uint64_t first_event; /* place in the store; what stands before is a namesake's */
+	uint32_t last_grant;          /* the highest number ever used */
+	bool begun;                   /* the ledger has its beginning, so it needs an end */
+	bool walled;                  /* table inet benchmon in its network is ours */
+	bool linked;                  /* has a veth pair of ours */
+	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
+	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
 	struct grant *grants;
 	size_t grant_count;
 	struct grant *revoked; /* file grants of which something may still be held */
@@ -131,6 +133,12 @@ void grant_free(struct grant *grant);
 static inline void grant_freep(struct grant **grant)
 {
 	grant_free(*grant);
+}
+
+/* What is removed with its mount; NULL: the mount point was there before. */
+static inline const char *grant_mount_point(const struct grant *grant)
+{
+	return grant->over || grant->adopted ? NULL : grant->dest;
 }
 
 /* The kernel's key of a net grant. */

@@ -29,16 +29,17 @@ static bool carried(void *ctx, uint64_t device, uint64_t inode)
 	return bm_carried(arg[0], bench->id, device, inode);
 }
 
-/* object may be NULL. */
+/* object and foreign may be NULL. */
 static int find_held(struct daemon *d, const struct bench *bench,
-		     const struct bm_held_object *object, struct bm_held_list *ret,
-		     struct bm_error *err)
+		     const struct bm_held_object *object, const struct bm_foreign_list *foreign,
+		     struct bm_held_list *ret, struct bm_error *err)
 {
 	void *ctx[2] = { d->kernel, (void *)(uintptr_t)bench };
 	struct bm_held_scan scan = { .cgroup = &bench->cgroup,
 				     .target = &bench->target,
 				     .object =
 					     object ? *object : (struct bm_held_object){ .fd = -1 },
+				     .foreign = foreign,
 				     .carried = carried,
 				     .ctx = ctx };
 
@@ -178,15 +179,14 @@ static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
 	struct bm_held_object object = { .device = g->device, .inode = g->inode };
 	autoclose fd = -1;
 	autoheld held = {};
-	int r = bm_mount_find(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS, &fd,
+	int r = bm_mount_of_object(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS, &fd,
 			      err);
 
 	if (r >= 0)
-		r = bm_mount_take(&bench->target, g->over ? NULL : g->dest, g->device, g->inode,
-				  err);
+		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
 	object.fd = fd;
 	if (r == 0)
-		r = find_held(d, bench, &object, &held, err);
+		r = find_held(d, bench, &object, NULL, &held, err);
 	return r < 0 ? r : deal_with(d, bench, g, &held, doomed, found, err);
 }
 
@@ -227,17 +227,18 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		return 0;
 	r = end_all(bench, found, &why, err);
 	if (r == 0)
-		bm_mount_take(&bench->target, g->over ? NULL : g->dest, g->device, g->inode, NULL);
+		bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, NULL);
 	return r;
 }
 
-int recall_attached(struct daemon *d, struct bench *bench, struct bm_error *err)
+int recall_attached(struct daemon *d, struct bench *bench, const struct bm_foreign_list *foreign,
+		    struct bm_error *err)
 {
 	autoheld held = {};
 	int r = barred_spare_stdio(d, bench, err);
 
 	if (r == 0)
-		r = find_held(d, bench, NULL, &held, err);
+		r = find_held(d, bench, NULL, foreign, &held, err);
 	for (size_t i = 0; i < held.count && r == 0; i++)
 		if (must_end(&held.list[i]))
 			return bm_fail(err, EBUSY, "held",
@@ -260,7 +261,7 @@ void recall_regranted(struct daemon *d, struct bench *bench)
 		return;
 	barred_clear(d, bench);
 	/* On failure a name in what was granted before can be looked up, and nothing more. */
-	if (find_held(d, bench, NULL, &held, NULL) == 0)
+	if (find_held(d, bench, NULL, NULL, &held, NULL) == 0)
 		barred_mark(d, bench, &held, 0, NULL);
 }
 
@@ -283,10 +284,10 @@ static bool is_clean(struct daemon *d, struct bench *bench)
 
 	if (!bench_alive(bench))
 		return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
-	if (find_held(d, bench, NULL, &first, NULL) < 0 || first.count)
+	if (find_held(d, bench, NULL, NULL, &first, NULL) < 0 || first.count)
 		return false;
 	clean = bm_cgroup_freeze(&bench->cgroup, true, NULL) == 0 &&
-		find_held(d, bench, NULL, &second, NULL) == 0 && !second.count;
+		find_held(d, bench, NULL, NULL, &second, NULL) == 0 && !second.count;
 	if (!paused)
 		bm_cgroup_freeze(&bench->cgroup, false, NULL);
 	return clean;

@@ -4,6 +4,7 @@
 #ifndef BENCHMON_RECALL_H
 #define BENCHMON_RECALL_H
 
+#include "bench/foreign.h"
 #include "gatekeeperd/daemon.h"
 
 /*
@@ -16,9 +17,11 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 
 /*
  * For a container that ran before it was attached, with its tasks frozen: what it holds of the
- * host's files is refused from now on. -EBUSY: it maps some.
+ * host's files is refused from now on, also by the mounts of foreign, which will be detached.
+ * -EBUSY: it maps some.
  */
-int recall_attached(struct daemon *d, struct bench *bench, struct bm_error *err);
+int recall_attached(struct daemon *d, struct bench *bench, const struct bm_foreign_list *foreign,
+		    struct bm_error *err);
 
 /* After a grant: directories held from before that lie in it may be used again. */
 void recall_regranted(struct daemon *d, struct bench *bench);

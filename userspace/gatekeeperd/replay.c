@@ -138,6 +138,9 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	if (!strcmp(event, "ready")) {
 		take_place(bench, json);
 		bench->state = BENCH_READY;
+	} else if (!strcmp(event, "own-objects")) {
+		json_object_put(bench->detached);
+		bench->detached = json_object_get(bm_json_get(json, "detached", json_type_array));
 	} else if (!strcmp(event, "grant")) {
 		r = replay_grant(bench, json);
 	} else if (!strcmp(event, "revoke")) {

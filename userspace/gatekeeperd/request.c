@@ -54,6 +54,10 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 		struct json_object *list = json_object_new_array();
 		size_t used = 0, i = 0;
 
+		if (b->detached && !offset) {
+			used = strlen(json_object_to_json_string_ext(b->detached, 0));
+			bm_json_add(json, "detached", json_object_get(b->detached));
+		}
 		for (const struct grant *g = b->grants; g; g = g->next, i++) {
 			struct json_object *item;
 

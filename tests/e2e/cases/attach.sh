@@ -34,9 +34,24 @@ volume_open() { # CONTAINER
 	did secret
 }
 
-volume_closed() { # CONTAINER
+volume_closed() { # CONTAINER: though it is there
 	in_container "$1" /busybox cat /vol/secret
 	[[ $code -ne 0 && $err == *'Permission denied'* ]] || fail 'a volume of the host is open'
+}
+
+empty() { # CONTAINER DIR...
+	local dir
+	for dir in "${@:2}"; do
+		in_container "$1" /busybox ls -A "$dir"
+		did ''
+		same '' "$out" "what is in $dir"
+	done
+}
+
+volume_gone() { # CONTAINER
+	empty "$1" /vol
+	in_container "$1" /busybox cat /vol/secret
+	[[ $code -ne 0 && $err == *'No such file or directory'* ]] || fail 'a volume is still there'
 }
 
 walls_of() { # PID CGROUP: into $out, what there is in its network namespace and on its cgroup
@@ -51,8 +66,9 @@ first_act() { # KIND
 	attached a1 first
 	bm show a1
 	did 'state      ready' 'origin     attached' 'container  first' 'cgroup     /e2e/first' \
-		'grants     none'
+		"detached   /vol (ext4), on the host $disk/vol" 'grants     none'
 	narrow
+	mounted_back "$pid"
 	started first
 	soon gone "$pid"
 	slurp "$tmp/c/first/said" out
@@ -78,6 +94,20 @@ case_created_userns() {
 	first_act userns
 }
 
+# Nor is its volume there any more.
+case_created_detached() {
+	bundle first plain . /busybox cat /vol/secret
+	created first
+	attached a1 first
+	started first
+	soon gone "$pid"
+	slurp "$tmp/c/first/said" out
+	[[ $out == *"can't open '/vol/secret': No such file or directory"* ]] ||
+		fail "it met its volume: $out"
+	detached a1 0
+	removed first
+}
+
 # The same, unattached: the denial is the walls' doing.
 case_created_free() {
 	bundle first plain . /busybox cat /vol/secret
@@ -93,13 +123,17 @@ case_created_free() {
 life() { # CONTAINER PID HOW...
 	local container=$1 pid=$2
 	shift 2
+	mounted_back "$pid"
 	volume_open "$container"
 	attached a1 "$@"
+	did "detached: /vol (ext4), on the host $disk/vol"
 	walls_of "$pid" "/e2e/$container"
 	printed 'table inet benchmon' cgroup_inet_egress cgroup_inet_ingress cgroup_inet4_connect \
 		cgroup_inet6_connect cgroup_udp4_sendmsg cgroup_udp6_sendmsg
 	in_container "$container" /busybox echo works
 	did works
+	volume_gone "$container"
+	mounted_back "$pid"
 	volume_closed "$container"
 	bm exec a1 -- /busybox cat /vol/secret
 	[[ $code -eq 1 && $err == *'Permission denied'* ]] || fail 'a volume of the host is open'
@@ -282,6 +316,8 @@ case_capabilities() {
 
 case_shared_cgroup() {
 	local sleeper
+	pid=$(crun state c1 | jq .pid)
+	mounted_back "$pid"
 	sleep infinity &
 	sleeper=$!
 	echo "$sleeper" >/sys/fs/cgroup/e2e/c1/cgroup.procs
@@ -290,6 +326,19 @@ case_shared_cgroup() {
 		'(rule: own-cgroup); give the container a cgroup of its own'
 	kill "$sleeper"
 	wait "$sleeper" || :
+	volume_open c1
+	# The same for a thread of a process that itself is where the container is.
+	local in ready job
+	mkfifo "$tmp/in" "$tmp/ready"
+	python3 -B -S -s "$e2e/helpers/stray.py" "$pid" /sys/fs/cgroup/e2e/c1 <"$tmp/in" >"$tmp/ready" &
+	job=$!
+	exec {in}>"$tmp/in" {ready}<"$tmp/ready"
+	line_from "$ready" line
+	bm attach a1 c1
+	refused 125 'cgroup /e2e/c1 also holds process ' ' of another mount namespace (rule: own-cgroup)'
+	exec {in}>&- {ready}<&-
+	wait "$job"
+	rm "$tmp/in" "$tmp/ready"
 	volume_open c1
 }
 
@@ -317,7 +366,7 @@ case_cgroup_v1() {
 	mkdir "$tmp/v1/c1"
 	echo "$pid" >"$tmp/v1/c1/cgroup.procs"
 	attached a1 c1
-	volume_closed c1
+	volume_gone c1
 	detached a1 0
 	echo "$pid" >"$tmp/v1/cgroup.procs"
 	rmdir "$tmp/v1/c1"
