@@ -518,8 +518,14 @@ static void closed_is_kept(void **state)
 	say("grant", FILE_GRANT("b1/5", "ro", 71));
 	replayed();
 	assert_null(bench_closed_object(d.model.benches, 71));
-	say("revoke", "{" B1 ",'grant':5}");
+	say("revoke", "{" B1 ",'grant':5,'mounts':[81,82]}");
 	replayed();
+	/* Something may still be held of it; the mounts say through what. */
+	assert_int_equal(d.model.benches->revoked->number, 5);
+	assert_int_equal(d.model.benches->revoked->mounts[1], 82);
+	assert_int_equal(d.model.benches->revoked->mounts[2], 0);
+	assert_true(keep.grant(keep.ctx, &key, &value));
+	value.rights = BM_R;
 	assert_false(keep.grant(keep.ctx, &key, &value));
 }
 

@@ -455,7 +455,7 @@ static bool is_object(int fd, const struct bm_mount *m, const struct place_args 
 }
 
 int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t inode,
-		  uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err)
+		       uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err)
 {
 	struct place_args a = { .device = device, .inode = inode };
 	automounts mounts = {};

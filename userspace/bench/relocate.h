@@ -55,7 +55,7 @@ int bm_mount_take(const struct bm_target *target, const char *dest, uint64_t dev
  * the caller's; -1 when there is none) the object through the first. Returns how many there are.
  */
 int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t inode,
-		  uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err);
+		       uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err);
 
 /* An absolute path without "..", ".", "//" or control bytes, not "/": -EINVAL says which. */
 int bm_dest_check(const char *dest, struct bm_error *err);

@@ -25,8 +25,6 @@ static const struct {
 } requests[] = {
 	{ "version", request_version, 0, true, { NULL } },
 	{ "create", request_create, 1, false, { "bench", "limits", "exec", NULL } },
-	{ "attach", request_attach, 0, false, { "bench", "container", "exec", NULL } },
-	{ "create", request_create, 1, false, { "bench", "limits", "exec", NULL } },
 	{ "attach", request_attach, 0, false, { "bench", "container", "exec", "adopt", NULL } },
 	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },

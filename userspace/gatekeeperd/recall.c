@@ -179,8 +179,8 @@ static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
 	struct bm_held_object object = { .device = g->device, .inode = g->inode };
 	autoclose fd = -1;
 	autoheld held = {};
-	int r = bm_mount_of_object(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS, &fd,
-			      err);
+	int r = bm_mount_of_object(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS,
+				   &fd, err);
 
 	if (r >= 0)
 		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
