@@ -106,7 +106,9 @@ int BPF_PROG(bm_fcntl, struct file *file, unsigned int cmd, unsigned long arg, i
 {
 	if (ret || (cmd != F_SETLEASE && cmd != F_NOTIFY))
 		return ret;
-	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_FCNTL, BM_R | BM_W, 0, 0);
+	/* A watch by signal leaves no trace in /proc: it would not be found when the grant ends. */
+	return check_path(&file->f_path, file->f_path.dentry, BM_HOOK_FCNTL, BM_R | BM_W,
+			  cmd == F_NOTIFY, BM_RULE_HOST_TOOLS);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -64,6 +64,31 @@ static void test_spec_refused(void **state)
 	assert_int_equal(cli_parse_spec(longer, &(struct cli_spec){}, NULL), -ENAMETOOLONG);
 }
 
+static void test_duration(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t value;
+	} good[] = {
+		{ "1s", 1 }, { "90s", 90 }, { "10m", 600 }, { "2h", 7200 }, { "365d", 31536000 },
+	};
+	static const char *const bad[] = {
+		"",   "0s",  "-1s",   "1",    "s",    "1 s",       " 1s",
+		"1S", "1ms", "1h30m", "366d", "1.5h", "31536001s", "99999999999999999999d",
+	};
+	int64_t value = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(cli_parse_duration(good[i].text, &value, NULL), 0);
+		assert_int_equal(value, good[i].value);
+	}
+	value = 77;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(cli_parse_duration(bad[i], &value, NULL), -EINVAL);
+	assert_int_equal(value, 77);
+}
+
 static void test_size(void **state)
 {
 	static const struct {
@@ -561,25 +586,16 @@ static void test_denials(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spec),
-		cmocka_unit_test(test_spec_refused),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_number),
-		cmocka_unit_test(test_env),
-		cmocka_unit_test(test_except),
-		cmocka_unit_test(test_base),
-		cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_arguments_refused),
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_help),
-		cmocka_unit_test(test_generated),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_show),
-		cmocka_unit_test(test_sizes_and_ages),
-		cmocka_unit_test(test_hint),
+		cmocka_unit_test(test_spec),           cmocka_unit_test(test_spec_refused),
+		cmocka_unit_test(test_duration),       cmocka_unit_test(test_size),
+		cmocka_unit_test(test_number),         cmocka_unit_test(test_env),
+		cmocka_unit_test(test_except),         cmocka_unit_test(test_base),
+		cmocka_unit_test(test_utf8),           cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_arguments),      cmocka_unit_test(test_arguments_refused),
+		cmocka_unit_test(test_format),         cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_help),           cmocka_unit_test(test_generated),
+		cmocka_unit_test(test_wrap),           cmocka_unit_test(test_show),
+		cmocka_unit_test(test_sizes_and_ages), cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_denials),
 	};
 

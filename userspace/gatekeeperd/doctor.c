@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "kernel/hooks.h"
 #include "kernel/probe.h"
 
 /* Beside the kernel: what Benches of our own need on this host. */
@@ -53,6 +54,54 @@ static void print_step(const char *name, int result, const struct bm_error *err)
 		printf("    %s\n", err->remedy);
 }
 
+static void hook_to_json(void *ctx, const char *hook, enum bm_hook_state state)
+{
+	struct json_object *json = json_object_new_object();
+
+	bm_json_add_string(json, "hook", hook);
+	bm_json_add_string(json, "state", bm_hook_state_name(state));
+	json_object_array_add(ctx, json);
+}
+
+#define WIDTH 80
+#define INDENT 23
+
+struct hook_line {
+	enum bm_hook_state wanted;
+	int column; /* 0: the line has not begun */
+	char last[64];
+};
+
+static void print_hook(void *ctx, const char *hook, enum bm_hook_state state)
+{
+	struct hook_line *line = ctx;
+	int len = (int)strlen(hook);
+
+	/* Programs of one hook stand beside one another; it is named once. */
+	if (state != line->wanted || !strcmp(hook, line->last))
+		return;
+	snprintf(line->last, sizeof(line->last), "%s", hook);
+	if (!line->column) {
+		line->column = printf("%-*s%s", INDENT, bm_hook_state_name(state), hook);
+	} else if (line->column + 1 + len > WIDTH) {
+		printf("\n%*s%s", INDENT, "", hook);
+		line->column = INDENT + len;
+	} else {
+		line->column += printf(" %s", hook);
+	}
+}
+
+static void print_hooks(void)
+{
+	puts("\nhooks");
+	for (int state = 0; state < BM_HOOK_STATE_MAX; state++) {
+		struct hook_line line = { .wanted = state };
+
+		if (bm_hooks_each(print_hook, &line, NULL) == 0 && line.column)
+			putchar('\n');
+	}
+}
+
 int doctor_main(bool json)
 {
 	struct bm_probe_step steps[BM_PROBE_MAX];
@@ -73,6 +122,10 @@ int doctor_main(bool json)
 								 &steps[i].err));
 		json_object_array_add(list, step_to_json("crun", crun, &crun_err));
 		bm_json_add(report, "checks", list);
+		list = json_object_new_array();
+		if (can == 0)
+			bm_hooks_each(hook_to_json, list, NULL);
+		bm_json_add(report, "hooks", list);
 		puts(json_object_to_json_string_ext(report, JSON_C_TO_STRING_PLAIN));
 		return can == 0 && crun == 0 ? 0 : 1;
 	}
@@ -80,6 +133,8 @@ int doctor_main(bool json)
 	for (int i = 0; i < BM_PROBE_MAX; i++)
 		print_step(bm_probe_name(i), steps[i].result, &steps[i].err);
 	print_step("crun", crun, &crun_err);
+	if (can == 0)
+		print_hooks();
 	printf("\n%s\n", can == 0 ? "This kernel can enforce."
 				  : "This kernel can't enforce: no Bench is started.");
 	return can == 0 && crun == 0 ? 0 : 1;

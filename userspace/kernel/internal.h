@@ -40,6 +40,7 @@ extern const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX];
 /* Programs that are attached only while a recall needs them; by pin name. */
 #define BM_RECALL_PROGRAM_MAX 5
 extern const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX];
+bool bm_recall_program(const struct bpf_program *program);
 
 struct bm_kernel {
 	struct {

@@ -103,15 +103,6 @@ static const struct {
 	{ "bm_stack", "setup_arg_pages", 0 },
 };
 
-/* Attached while they are needed: recall.c. */
-static bool on_demand(const struct bpf_program *program)
-{
-	for (size_t i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
-		if (!strcmp(bpf_program__name(program) + strlen("bm_"), bm_recall_programs[i]))
-			return true;
-	return false;
-}
-
 /* The number of arguments of a function in the kernel's BTF; -ENOENT. */
 static int arguments_of(const struct btf *btf, const char *function)
 {
@@ -189,7 +180,8 @@ static int pin_program(struct bpf_program *program, struct bm_error *err)
 
 	if (!bpf_program__autoload(program))
 		return 0;
-	if (!on_demand(program) && (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING)) {
+	if (!bm_recall_program(program) &&
+	    (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING)) {
 		link = bpf_program__attach(program);
 		r = libbpf_get_error(link);
 		/* It only records. A kernel that has it inlined still enforces. */
@@ -327,7 +319,7 @@ static int check_links(struct bm_error *err)
 		enum bpf_prog_type type = bpf_program__type(program);
 
 		if (r < 0 || !bpf_program__autoload(program) || program == skel->progs.bm_refused ||
-		    on_demand(program) ||
+		    bm_recall_program(program) ||
 		    (type != BPF_PROG_TYPE_LSM && type != BPF_PROG_TYPE_TRACING))
 			continue;
 		r = check_link(program, err);

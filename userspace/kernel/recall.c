@@ -12,6 +12,14 @@
 const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX] = { "recall", "recall_map", "lookup",
 								"expire_map", "tick" };
 
+bool bm_recall_program(const struct bpf_program *program)
+{
+	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
+		if (!strcmp(bpf_program__name(program) + strlen("bm_"), bm_recall_programs[i]))
+			return true;
+	return false;
+}
+
 static void pin_path(int i, char path[PIN_PATH])
 {
 	snprintf(path, PIN_PATH, BM_PIN_DIR "/links/%s", bm_recall_programs[i]);

@@ -7,6 +7,18 @@ case_says_so() {
 	did "kernel $(uname -r)" 'This kernel can enforce.'
 	[[ $out != *FAILED* && $out != *'not tried'* ]] || fail 'a check failed'
 	narrow
+	# What a kernel has and what not differs; these differ between the two that are tested.
+	did $'\non                     ' ' file_open' $'\non-demand              ' ' file_permission' \
+		$'\nper-bench              ' $'\nabsent                 '
+}
+
+# file_truncate came with 6.2, and took over from path_truncate what is cut by its descriptor.
+case_hooks() {
+	local expected=on
+	[[ $(uname -r) != 6.1.* ]] || expected=absent
+	bm doctor --format json
+	did "{\"hook\":\"file_truncate\",\"state\":\"$expected\"}" '{"hook":"file_open","state":"on"}' \
+		'{"hook":"inode_permission","state":"on-demand"}' '{"hook":"connect4","state":"per-bench"}'
 }
 
 case_in_json() {
