@@ -57,15 +57,21 @@ SEC("lsm/mmap_file")
 int BPF_PROG(bm_mmap, struct file *file, unsigned long reqprot, unsigned long prot,
 	     unsigned long flags, int ret)
 {
-	struct file *mapped = file; /* tested and used as one value: clang would load it twice */
+	unsigned long address = 0;
 
 	if (ret)
 		return ret;
 	if (!(prot & PROT_EXEC))
 		return 0;
-	if (!mapped)
+	/*
+	 * Anonymous memory has no file. 6.12 takes an argument of a hook for never NULL, drops the
+	 * test for it and follows it: the kernel dies of a JIT. So a copy is tested.
+	 */
+	if (bpf_probe_read_kernel(&address, sizeof(address), ctx) < 0)
+		return bench_of_current() ? -EACCES : 0;
+	if (!address)
 		return check_memory(BM_HOOK_MMAP);
-	return check(mapped, BM_HOOK_MMAP, false, prot & PROT_WRITE);
+	return check(file, BM_HOOK_MMAP, false, prot & PROT_WRITE);
 }
 
 /*
