@@ -131,6 +131,12 @@ bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t oute
 	return !strncmp(in->root, out->root, len) && in->root[len] == '/';
 }
 
+void bm_pins_forget(void)
+{
+	/* There may be none. */
+	umount2(BM_PIN_ROOT, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
 struct sweep_args {
 	bool (*keep)(void *ctx, uint64_t object);
 	void *ctx;

@@ -30,6 +30,9 @@ bool bm_pinned(const struct bm_mounts *pins, uint64_t object);
  */
 bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t outer);
 
+/* In a mount namespace of one's own: lets go of its copies, which would hold what is unpinned. */
+void bm_pins_forget(void);
+
 /* Removes the pins for which keep says false, makes the place for them if it is not there. */
 int bm_pins_sweep(bool (*keep)(void *ctx, uint64_t object), void *ctx, struct bm_error *err);
 /* Removes all of them, and their place. */

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
 #include "gatekeeperd/recall.h"
@@ -47,6 +48,7 @@ static int own_mounts(struct bm_error *err)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return bm_fail_errno(err, errno, "mount namespace of its own");
+	bm_pins_forget();
 	return 0;
 }
 
