@@ -444,7 +444,7 @@ static int take(void *arg, int *ret_fd, struct bm_error *err)
 		return r;
 	/* Last mounted first, so that what lies on top of another goes before it. */
 	for (size_t i = mounts.count; i-- > 0;) {
-		autoclose fd = open_below(a->target->root, mounts.list[i].target, 0);
+		autoclose fd = bm_mount_open(a->target->root, &mounts.list[i]);
 		struct stat st;
 
 		if (fd < 0 || !is_object(fd, &mounts.list[i], a))
