@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -409,16 +410,71 @@ static void kernel_agrees(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Deeper than a path can be; symlinks and what is not there are told apart. */
+static void opened_at_any_depth(void **state)
+{
+	char top[] = "/tmp/mounts.XXXXXX", name[201], path[60 * 201 + 8], *at = path;
+	struct bm_mount m = { .target = path };
+	struct stat wanted, found;
+	autoclose root = -1, dir = -1;
+
+	(void)state;
+	memset(name, 'x', 200);
+	name[200] = '\0';
+	assert_non_null(mkdtemp(top));
+	root = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < 60; i++) {
+		autoclose fd = -1;
+		int next;
+
+		assert_int_equal(mkdirat(dir, name, 0700), 0);
+		next = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		assert_true(next >= 0);
+		bm_close(dir);
+		dir = next;
+		at += snprintf(at, 202, "/%s", name);
+		fd = bm_mount_open(root, &m);
+		assert_true(fd >= 0);
+		assert_int_equal(fstat(fd, &found), 0);
+		assert_int_equal(fstat(dir, &wanted), 0);
+		assert_int_equal(found.st_ino, wanted.st_ino);
+	}
+	assert_int_equal(symlinkat("/", dir, "l"), 0);
+	snprintf(at, 7, "/l/tmp");
+	assert_int_equal(bm_mount_open(root, &m), -ELOOP);
+	assert_int_equal(unlinkat(dir, "l", 0), 0);
+	assert_int_equal(bm_mount_open(root, &m), -ENOENT);
+	while (at > path) {
+		autoclose above = -1;
+
+		*at = '\0';
+		at -= 201;
+		*at = '\0';
+		above = at > path ? bm_mount_open(root, &m) : fcntl(root, F_DUPFD_CLOEXEC, 0);
+		assert_int_equal(unlinkat(above, name, AT_REMOVEDIR), 0);
+	}
+	assert_int_equal(rmdir(top), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),      cmocka_unit_test(optional_fields),
-		cmocka_unit_test(sources),     cmocka_unit_test(flags),
-		cmocka_unit_test(escapes),     cmocka_unit_test(truncated),
-		cmocka_unit_test(hostile),     cmocka_unit_test(embedded_space),
-		cmocka_unit_test(empty),       cmocka_unit_test(many_lines),
-		cmocka_unit_test(option),      cmocka_unit_test(read_self),
-		cmocka_unit_test(read_absent), cmocka_unit_test(kernel_agrees),
+		cmocka_unit_test(fields),
+		cmocka_unit_test(optional_fields),
+		cmocka_unit_test(sources),
+		cmocka_unit_test(flags),
+		cmocka_unit_test(escapes),
+		cmocka_unit_test(truncated),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(embedded_space),
+		cmocka_unit_test(empty),
+		cmocka_unit_test(many_lines),
+		cmocka_unit_test(option),
+		cmocka_unit_test(read_self),
+		cmocka_unit_test(read_absent),
+		cmocka_unit_test(kernel_agrees),
+		cmocka_unit_test(opened_at_any_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

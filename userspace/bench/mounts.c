@@ -4,8 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/openat2.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -126,6 +131,38 @@ const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id
 		if (mounts->list[i].id == id)
 			return &mounts->list[i];
 	return NULL;
+}
+
+#define STEP_MAX (PATH_MAX - NAME_MAX - 2)
+
+int bm_mount_open(int root, const struct bm_mount *m)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	autoclose dir = -1;
+	const char *rest = m->target;
+	int fd;
+
+	while (strlen(rest) >= PATH_MAX) {
+		char step[PATH_MAX];
+		size_t len = STEP_MAX;
+
+		while (len && rest[len] != '/')
+			len--;
+		if (!len)
+			return -ENAMETOOLONG;
+		snprintf(step, sizeof(step), "%.*s", (int)len, rest);
+		fd = (int)syscall(SYS_openat2, dir < 0 ? root : dir, step, &how, sizeof(how));
+		if (fd < 0)
+			return -errno;
+		bm_close(dir);
+		dir = fd;
+		rest += len;
+	}
+	fd = (int)syscall(SYS_openat2, dir < 0 ? root : dir, rest, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
 }
 
 bool bm_mount_option(const char *options, const char *key, char *buf, size_t size)

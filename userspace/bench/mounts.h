@@ -32,6 +32,11 @@ void bm_mounts_done(struct bm_mounts *mounts);
 int bm_mounts_read(pid_t pid, struct bm_mounts *ret, struct bm_error *err);
 /* Takes over text (allocated). -EBADMSG where a line is not as the kernel writes it. */
 int bm_mounts_parse(char *text, struct bm_mounts *ret);
+/*
+ * O_PATH of what lies at the mount's path below root, or -errno; no symlink is followed. The path
+ * may be longer than any system call takes: who renames its parents makes it so.
+ */
+int bm_mount_open(int root, const struct bm_mount *m);
 /* NULL when there is none of that id. */
 const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id);
 /* The value of key in a comma-separated option string into buf, unescaped; false if absent. */

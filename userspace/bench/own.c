@@ -208,23 +208,25 @@ static int check_rootfs(const struct bm_mount *rootfs, const struct bm_mounts *h
 	return 0;
 }
 
-/* The mount itself, by its path; -1 where it is over-mounted: no path leads there. */
+/*
+ * The mount itself, by its path; *ret_fd stays -1 where it is over-mounted, so that no path leads
+ * there. Any other failure is one: what can't be looked at must not be taken for absent.
+ */
 static int open_mount(const struct bm_target *target, const struct bm_mount *m,
-		      struct statx *ret_stx)
+		      struct statx *ret_stx, int *ret_fd)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	autoclose fd = (int)syscall(SYS_openat2, target->root, m->target, &how, sizeof(how));
+	int r = bm_mount_open(target->root, m);
+	autoclose fd = r;
 
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR || r == -ELOOP ? 0 : r;
 	/* As it is known: whoever serves a file system in user space may be frozen. */
-	if (fd < 0 ||
-	    statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, ret_stx) <
-		    0 ||
-	    ret_stx->stx_mnt_id != m->id)
-		return -1;
-	return TAKE_FD(fd);
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, ret_stx) <
+	    0)
+		return -errno;
+	if (ret_stx->stx_mnt_id == m->id)
+		*ret_fd = TAKE_FD(fd);
+	return 0;
 }
 
 int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
@@ -246,8 +248,13 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 		const char *what;
 		uint32_t rights;
 		struct statx stx;
-		autoclose fd = open_mount(target, m, &stx);
+		autoclose fd = -1;
 
+		r = open_mount(target, m, &stx, &fd);
+		if (r < 0)
+			return bm_fail(err, -r, "own-objects", "start the container without it",
+				       "%.200s in the container can't be looked at: %s", m->target,
+				       strerror(-r));
 		if (fd < 0)
 			continue;
 		what = bm_own_classify(m, stx.stx_mode,

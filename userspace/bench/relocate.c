@@ -463,7 +463,7 @@ int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t
 
 	*ret_fd = -1;
 	for (size_t i = 0; r == 0 && i < mounts.count; i++) {
-		autoclose fd = open_below(target->root, mounts.list[i].target, 0);
+		autoclose fd = bm_mount_open(target->root, &mounts.list[i]);
 
 		if (fd < 0 || !is_object(fd, &mounts.list[i], &a))
 			continue;
@@ -504,7 +504,7 @@ static int take(void *arg, int *ret_fd, struct bm_error *err)
 		return r;
 	/* Last mounted first, so that what lies on top of another goes before it. */
 	for (size_t i = mounts.count; i-- > 0;) {
-		autoclose fd = open_below(a->target->root, mounts.list[i].target, 0);
+		autoclose fd = bm_mount_open(a->target->root, &mounts.list[i]);
 		struct stat st;
 
 		if (fd < 0 || !is_object(fd, &mounts.list[i], a))

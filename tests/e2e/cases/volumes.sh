@@ -126,6 +126,27 @@ case_nested() {
 	let_go
 }
 
+# Who renames what a mount lies in makes its path longer than any system call takes.
+case_deep() {
+	local deep='my $d = "x" x 200; chdir "/"; for (1 .. 25) { mkdir $d; chdir $d or die }'
+	with plain "$(bind /d/vol "$disk/vol")"
+	in_container c3 /usr/bin/perl -e "$deep"' rename "/d", "d" or die; print -e "d/vol/secret"'
+	did 1
+	bm attach a1 c3
+	did xxx
+	in_container c3 /usr/bin/perl -e "$deep"' print -d "d/vol", -e "d/vol/secret" ? "there" : "gone"'
+	did 1gone
+	# The same for what is granted.
+	bm grant a1 file "$disk/two:/e/two" --yes
+	in_container c3 /usr/bin/perl -e "$deep"' rename "/e", "e" or die'
+	did
+	bm revoke a1 --all
+	did revoked
+	in_container c3 /usr/bin/perl -e "$deep"' print -d "e/two", -e "e/two/file" ? "there" : "gone"'
+	did 1gone
+	let_go
+}
+
 # What is unmounted there stays mounted here; what is mounted here no longer shows there.
 case_shared() {
 	mkdir -p "$tmp/mnt/share"
