@@ -4,16 +4,23 @@
 
 runc=(crun --cgroup-manager=cgroupfs)
 
-# Its rootfs is Debian under a layer of its own; /vol is a directory of the host, on a disk.
+# Its rootfs is Debian under a layer of its own.
 bundle() { # NAME plain|userns JQ-FILTER COMMAND...
-	local dir=$tmp/c/$1 spec=(spec)
-	mkdir -p "$dir"/{rootfs,upper,work} "$disk/vol"
-	echo secret >"$disk/vol/secret"
+	local dir=$tmp/c/$1
+	mkdir -p "$dir"/{rootfs,upper,work}
 	# Its root's as Podman would map it: what is made in / is root's own.
 	[[ $2 == plain ]] || chown 300000:300000 "$dir/upper"
 	mount -t overlay -o "lowerdir=$BENCHMON_ROOTFS,upperdir=$dir/upper,workdir=$dir/work" e2e \
 		"$dir/rootfs"
 	cp /bin/busybox "$dir/rootfs/busybox"
+	configured "$@"
+}
+
+# With what is its rootfs already; /vol is a directory of the host, on a disk.
+configured() { # NAME plain|userns JQ-FILTER COMMAND...
+	local dir=$tmp/c/$1 spec=(spec)
+	mkdir -p "$disk/vol"
+	echo secret >"$disk/vol/secret"
 	[[ $2 == plain ]] || spec+=(--rootless)
 	(cd "$dir" && rm -f config.json && crun "${spec[@]}" && mv config.json spec.json)
 	jq --arg name "$1" --arg vol "$disk/vol" --arg kind "$2" '

@@ -4,6 +4,7 @@
  *
  *   layers make DIR    the tree that is to be the lower layer
  *   layers run DIR     uses it, and says what came of each call
+ *   layers wait DIR    until it is killed
  */
 #include "say.h"
 
@@ -267,6 +268,8 @@ int main(int argc, char **argv)
 		make();
 		return 0;
 	}
+	while (!strcmp(argv[1], "wait"))
+		pause();
 	contents();
 	metadata();
 	names();
