@@ -71,22 +71,20 @@ over() { # KIND OPTIONS
 		$'\ngone c 0 0:0 0:0\n'
 }
 
-case_plain() {
-	over plain redirect_dir=off,metacopy=off
-	printed 'rename dir: EXDEV'
+# The files root's own; with E2E_FULL also those of a user namespace's root.
+case_copied() {
+	local kind
+	for kind in plain ${E2E_FULL:+userns}; do
+		over "$kind" redirect_dir=off,metacopy=off
+		printed 'rename dir: EXDEV'
+	done
 }
 
-case_userns() {
-	over userns redirect_dir=off,metacopy=off
-	printed 'rename dir: EXDEV'
-}
-
+# And the other way round.
 case_metacopy() {
-	over plain redirect_dir=on,metacopy=on
-	printed 'rename dir: 0' trusted.overlay.metacopy= trusted.overlay.redirect=
-}
-
-case_metacopy_userns() {
-	over userns redirect_dir=on,metacopy=on
-	printed 'rename dir: 0' trusted.overlay.metacopy= trusted.overlay.redirect=
+	local kind
+	for kind in userns ${E2E_FULL:+plain}; do
+		over "$kind" redirect_dir=on,metacopy=on
+		printed 'rename dir: 0' trusted.overlay.metacopy= trusted.overlay.redirect=
+	done
 }

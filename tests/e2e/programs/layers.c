@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@
 #include <sys/un.h>
 #include <sys/xattr.h>
 
+#include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
 
@@ -32,7 +34,7 @@ static const char *const files[] = {
 	"read",    "chmod",      "chown", "append", "rename",  "over",      "delete",  "again",
 	"link",    "xattr",      "acl",   "mmap",   "shorter", "longer",    "times",   "otrunc",
 	"swap/in", "outside",    "dir/a", "dir/b",  "whole/a", "whole/b/c", "moved/a", "gone/a",
-	"dx/a",    "deep/1/2/f", "from",  "setid",  "locked",  "private",   "sparse",
+	"dx/a",    "deep/1/2/f", "from",  "setid",  "locked",  "flags",     "private", "sparse",
 };
 
 static void must(const char *what, int r)
@@ -56,6 +58,9 @@ static void make(void)
 		must(files[i], dprintf(fd, "content of %s\n", files[i]));
 		close(fd);
 	}
+	fd = open("flags", O_RDONLY);
+	must("flags", ioctl(fd, FS_IOC_SETFLAGS, &(int){ FS_NOATIME_FL }));
+	close(fd);
 	must("setid", chmod("setid", 06755));
 	must("sparse", truncate("sparse", 3 << 20));
 	must("xattr", setxattr("xattr", "user.lower", "value", 5, 0));
@@ -128,7 +133,7 @@ static void contents(void)
 {
 	char value[64];
 	char *map;
-	int fd, to;
+	int fd, to, flags = 0;
 
 	say_read("read");
 	say_read("deep/1/2/f");
@@ -174,6 +179,15 @@ static void contents(void)
 	fd = made("locked", open("locked", O_RDWR));
 	say("  flock", flock(fd, LOCK_EX | LOCK_NB));
 	say("  lease", fcntl(fd, F_SETLEASE, F_WRLCK));
+	closed(fd);
+
+	/* Flags are copied up with the file, by an ioctl of the overlay's own. */
+	fd = made("flags", open("flags", O_RDWR | O_APPEND));
+	say("  write", write(fd, "more\n", 5));
+	say("  get", ioctl(fd, FS_IOC_GETFLAGS, &flags));
+	say("  noatime", flags & FS_NOATIME_FL);
+	flags = FS_NOATIME_FL | FS_NODUMP_FL;
+	say("  set", ioctl(fd, FS_IOC_SETFLAGS, &flags));
 	closed(fd);
 
 	fd = made("unnamed", open("dir", O_TMPFILE | O_RDWR, 0604));
