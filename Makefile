@@ -156,6 +156,14 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(DAEMON_LIBS) -lcmocka -o $@
 
+# Each a program of its own, that runs in any root file system.
+E2E := $(patsubst tests/e2e/programs/%.c,build/e2e/%,$(wildcard tests/e2e/programs/*.c))
+
+build/e2e/%: tests/e2e/programs/%.c tests/e2e/programs/say.h
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 -Wall -Wextra -Wshadow -Werror -static -pthread $< -o $@
+
 build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 	$(call msg,LD,$@)
 	@mkdir -p $(@D)
@@ -174,7 +182,7 @@ build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium) -o $@
 
 # Everything that `check` runs in the guests, built before they start.
-tests-built: all build/attack/payload $(UNIT)
+tests-built: all build/attack/payload $(E2E) $(UNIT)
 .PHONY: tests-built
 
 # These two make namespaces, interfaces and nft tables: they run in the guests.
@@ -209,8 +217,7 @@ attack: deps
 	@tests/attack/drive "$(GROUP)" "$(KERNEL)"
 
 e2e: deps
-	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@tools/rootfs >/dev/null
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(E2E)
 	@tests/e2e/drive $(KERNEL)
 
 -include $(wildcard build/bpf/*.d) $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -3,6 +3,7 @@
  * Execution: directly, as an interpreter, and by mapping (ld.so, dlopen, mprotect). MNT_NOEXEC of
  * a relocated grant says the same; mount_setattr has no hook, so that it alone would not do.
  */
+#include "argument.h"
 #include "image.h"
 
 /* changed: what is mapped may differ from what the file holds, or will be able to. */
@@ -57,19 +58,16 @@ SEC("lsm/mmap_file")
 int BPF_PROG(bm_mmap, struct file *file, unsigned long reqprot, unsigned long prot,
 	     unsigned long flags, int ret)
 {
-	unsigned long address = 0;
+	enum argument there;
 
 	if (ret)
 		return ret;
 	if (!(prot & PROT_EXEC))
 		return 0;
-	/*
-	 * Anonymous memory has no file. 6.12 takes an argument of a hook for never NULL, drops the
-	 * test for it and follows it: the kernel dies of a JIT. So a copy is tested.
-	 */
-	if (bpf_probe_read_kernel(&address, sizeof(address), ctx) < 0)
+	there = first_argument(ctx);
+	if (there == ARGUMENT_UNKNOWN)
 		return bench_of_current() ? -EACCES : 0;
-	if (!address)
+	if (there == ARGUMENT_NULL)
 		return check_memory(BM_HOOK_MMAP);
 	return check(file, BM_HOOK_MMAP, false, prot & PROT_WRITE);
 }

@@ -4,6 +4,7 @@
  * be there to take them back when the time has come. So who maps is noted, and ended by the first
  * tick of the clock that finds it running after that.
  */
+#include "argument.h"
 #include "check.h"
 
 #define SIGKILL 9
@@ -69,26 +70,28 @@ SEC("lsm/mmap_file")
 int BPF_PROG(bm_expire_map, struct file *file, unsigned long reqprot, unsigned long prot,
 	     unsigned long flags, int ret)
 {
-	struct file *mapped = file; /* tested and used as one value: clang would load it twice */
+	enum argument there = first_argument(ctx);
 	struct task_struct *task;
 	struct decision decision;
 	struct bm_bench *bench;
 	__u32 id;
 
-	if (ret || !mapped)
+	if (ret || there == ARGUMENT_NULL)
 		return ret;
 	bench = bench_of_current();
 	if (!bench)
 		return 0;
+	if (there == ARGUMENT_UNKNOWN)
+		return -EACCES;
 	id = bench->id;
-	decide(bench, mapped, BM_R, &decision);
+	decide(bench, file, BM_R, &decision);
 	if (decision.rule != BM_RULE_NONE || !decision.expiry_ns)
 		return 0;
 	task = bpf_get_current_task_btf();
 	if (!shares_memory(task) && note(id, task->group_leader, decision.object))
 		return 0;
 	decision.rule = BM_RULE_NOT_TRACKED;
-	record_file(id, BM_HOOK_MMAP, mapped, BM_R, &decision);
+	record_file(id, BM_HOOK_MMAP, file, BM_R, &decision);
 	return -EACCES;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opening: the door to every file's content. */
+#include "check.h"
 #include "image.h"
 
 volatile struct bm_config config;
@@ -63,8 +64,12 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 		decision.rule = BM_RULE_PRIVILEGE;
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
-	/* The runtime may read the host's files; what it executes is the Bench's payload. */
-	if (!(wanted & BM_X) && is_arrival(id))
+	/*
+	 * The runtime may read the host's files; what it executes is the Bench's payload. And what
+	 * an overlay opens in its layers: the task's own open of the overlay's file was judged
+	 * before. Never to execute: that needs a mark.
+	 */
+	if (!(wanted & BM_X) && (is_arrival(id) || acts_as_mounter()))
 		return 0;
 	record_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
 	if (wanted & BM_X)

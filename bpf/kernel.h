@@ -28,8 +28,14 @@ struct super_block {
 	unsigned long s_magic;
 } KERNEL;
 
+struct kernel_id { /* kuid_t, kgid_t */
+	unsigned int val;
+} KERNEL;
+
 struct inode {
 	umode_t i_mode;
+	struct kernel_id i_uid;
+	struct kernel_id i_gid;
 	unsigned int i_rdev;
 	struct super_block *i_sb;
 	unsigned long i_ino;

@@ -3,6 +3,7 @@
  * What a descriptor meets whose grant is gone, or never was. These hooks are hot for everybody, so
  * they are attached only while some Bench holds, or may come to hold, such a descriptor.
  */
+#include "argument.h"
 #include "check.h"
 
 #define MAY_WRITE 0x2
@@ -47,15 +48,17 @@ SEC("lsm/mmap_file")
 int BPF_PROG(bm_recall_map, struct file *file, unsigned long reqprot, unsigned long prot,
 	     unsigned long flags, int ret)
 {
-	struct file *mapped = file; /* tested and used as one value: clang would load it twice */
+	enum argument there = first_argument(ctx);
 	__u32 wanted = BM_R;
 
-	if (ret || !mapped)
+	if (ret || there == ARGUMENT_NULL)
 		return ret;
+	if (there == ARGUMENT_UNKNOWN)
+		return bench_of_current() ? -EACCES : 0;
 	/* mprotect(2) makes a shared mapping of a writable descriptor writable at any time. */
-	if (flags & VM_SHARED_FLAG && mapped->f_mode & FMODE_WRITE)
+	if (flags & VM_SHARED_FLAG && file->f_mode & FMODE_WRITE)
 		wanted |= BM_W;
-	return check_held(mapped, BM_HOOK_MMAP, wanted);
+	return check_held(file, BM_HOOK_MMAP, wanted);
 }
 
 /*

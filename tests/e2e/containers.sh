@@ -10,16 +10,23 @@ spec_of() { # KIND FILE: as crun has it
 	(cd "$tmp" && crun spec "${options[@]}" && mv config.json "$2")
 }
 
-# Its rootfs is Debian under a layer of its own; /vol is a directory of the host, on a disk.
+# Its rootfs is Debian under a layer of its own.
 bundle() { # NAME plain|userns JQ-FILTER COMMAND...
-	local dir=$tmp/c/$1 spec=$tmp/spec.$2
-	mkdir -p "$dir"/{rootfs,upper,work} "$disk/vol"
-	echo secret >"$disk/vol/secret"
+	local dir=$tmp/c/$1
+	mkdir -p "$dir"/{rootfs,upper,work}
 	# Its root's as Podman would map it: what is made in / is root's own.
 	[[ $2 == plain ]] || chown 300000:300000 "$dir/upper"
 	mount -t overlay -o "lowerdir=$BENCHMON_ROOTFS,upperdir=$dir/upper,workdir=$dir/work" e2e \
 		"$dir/rootfs"
 	cp /bin/busybox "$dir/rootfs/busybox"
+	configured "$@"
+}
+
+# With what is its rootfs already; /vol is a directory of the host, on a disk.
+configured() { # NAME plain|userns JQ-FILTER COMMAND...
+	local dir=$tmp/c/$1 spec=$tmp/spec.$2
+	mkdir -p "$disk/vol"
+	echo secret >"$disk/vol/secret"
 	[[ -e $spec ]] || spec_of "$2" "$spec"
 	jq --arg name "$1" --arg vol "$disk/vol" --arg kind "$2" '
 		def ids: [{containerID: 0, hostID: 300000, size: 65536}];
