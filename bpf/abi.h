@@ -102,7 +102,7 @@ enum bm_rule {
 	BM_RULE_PRIVILEGE,     /* set-id, capability, device node, owner: would be the host's too */
 	BM_RULE_HOST_TOOLS,    /* would stall or spy on the host's use of a ro object */
 	BM_RULE_IO_URING,      /* a Bench has no rings */
-	BM_RULE_NOT_TRACKED,   /* a mapping whose end could not be seen to */
+	BM_RULE_NOT_TRACKED,   /* a mapping, watch or FIFO that an expiry could not end by itself */
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_EXEC_IMAGE,    /* exec: image, and this is not of the image, or could be made so */
 	BM_RULE_EXCEPTED,      /* its grant leaves this name out, or leaves it ro */

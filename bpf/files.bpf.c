@@ -40,6 +40,12 @@ static __always_inline void note_recorded(void)
 		task->recorded = 1;
 }
 
+/* Who waits in a read when its grant expires could only be got out by somebody who lives then. */
+static __always_inline bool is_fifo(struct file *file)
+{
+	return (file->f_path.dentry->d_inode->i_mode & S_IFMT) == S_IFIFO;
+}
+
 SEC("lsm/file_open")
 int BPF_PROG(bm_file_open, struct file *file, int ret)
 {
@@ -62,6 +68,8 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 		decision.rule = BM_RULE_EXEC_IMAGE;
 	if (decision.rule == BM_RULE_NONE && decision.grant && wanted & BM_W && is_set_id(file))
 		decision.rule = BM_RULE_PRIVILEGE;
+	if (decision.rule == BM_RULE_NONE && decision.expiry_ns && is_fifo(file))
+		decision.rule = BM_RULE_NOT_TRACKED;
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
 	/*

@@ -250,7 +250,7 @@ int probe_exchange(char **args)
 
 	if (pthread_create(&thread, NULL, exchange_links, &x))
 		return setup("thread");
-	for (int i = 0; i < 10000 && status; i++) {
+	for (int i = 0; i < 2000 && status; i++) {
 		int fd = open(x.link, O_RDONLY);
 		char path[64], target[512] = "";
 

@@ -252,6 +252,13 @@ static int walk_task(struct walk *w, pid_t task)
 	return r;
 }
 
+static bool is_arrival(const struct walk *w, pid_t pid)
+{
+	autoclose pidfd = w->scan->arrives ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+	return pidfd >= 0 && w->scan->arrives(w->scan->ctx, pidfd);
+}
+
 static int walk_process(void *ctx, pid_t pid)
 {
 	autoclosedir DIR *tasks = NULL;
@@ -263,6 +270,8 @@ static int walk_process(void *ctx, pid_t pid)
 	int r;
 
 	w->pid = pid;
+	if (is_arrival(w, pid))
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)

@@ -61,6 +61,8 @@ struct bm_held_scan {
 	const struct bm_foreign_list *foreign;
 	/* True for what the operator or the runtime gave the process itself. May be NULL. */
 	bool (*carried)(void *ctx, uint64_t device, uint64_t inode);
+	/* True for a process of the runtime's, which is no payload yet. May be NULL. */
+	bool (*arrives)(void *ctx, int pidfd);
 	void *ctx;
 };
 

@@ -205,8 +205,6 @@ static int collect_own(const struct bench *bench, struct bm_own_list *ret,
 		if (r < 0)
 			return bm_fail_errno(err, -r, "scratch of Bench %s", bench->name);
 	}
-	if (r == 0 && bench->exec == EXEC_IMAGE)
-		bm_own_image(ret);
 	return r;
 }
 
@@ -317,6 +315,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
+	if (bench->exec == EXEC_IMAGE)
+		bm_own_image(&own);
 	if (r == 0)
 		r = admit_own(d, bench, &own, &gone, err);
 	if (r == 0 && how->waiting)

@@ -29,6 +29,14 @@ static bool carried(void *ctx, uint64_t device, uint64_t inode)
 	return bm_carried(arg[0], bench->id, device, inode);
 }
 
+static bool arrives(void *ctx, int pidfd)
+{
+	void **arg = ctx;
+	const struct bench *bench = arg[1];
+
+	return bm_arrives(arg[0], bench->id, pidfd);
+}
+
 /* object and foreign may be NULL. */
 static int find_held(struct daemon *d, const struct bench *bench,
 		     const struct bm_held_object *object, const struct bm_foreign_list *foreign,
@@ -41,6 +49,7 @@ static int find_held(struct daemon *d, const struct bench *bench,
 					     object ? *object : (struct bm_held_object){ .fd = -1 },
 				     .foreign = foreign,
 				     .carried = carried,
+				     .arrives = arrives,
 				     .ctx = ctx };
 
 	return bm_held_find(&scan, ret, err);

@@ -276,3 +276,11 @@ int bm_arrival_mark(struct bm_kernel *kernel, uint32_t bench, int pidfd, struct 
 
 	return r < 0 ? bm_fail_errno(err, -r, "mark the arrival") : 0;
 }
+
+bool bm_arrives(struct bm_kernel *kernel, uint32_t bench, int pidfd)
+{
+	struct bm_task task;
+
+	return bpf_map_lookup_elem(kernel->map.tasks, &pidfd, &task) == 0 &&
+	       task.state == BM_TASK_ARRIVAL && task.bench == bench;
+}

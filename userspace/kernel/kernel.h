@@ -118,6 +118,8 @@ int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret)
  * is created and not started, which entered its cgroup before there was a Bench.
  */
 int bm_arrival_mark(struct bm_kernel *kernel, uint32_t bench, int pidfd, struct bm_error *err);
+/* True for a thread group's leader that has not executed the payload yet. */
+bool bm_arrives(struct bm_kernel *kernel, uint32_t bench, int pidfd);
 
 /* Events: readable when there are some; fn is called for each with the record as it came. */
 int bm_events_open(struct bm_kernel *kernel, void (*fn)(void *ctx, const void *record, size_t size),
