@@ -199,10 +199,10 @@ case_locked() {
 	locked_container
 	bm attach a1 --pid "$pid"
 	did 'detached: /sys2/fs/bpf (bpf)'
-	bm exec a1 -- /busybox ls -A /sys2/fs/bpf
+	capture nsenter -t "$pid" -m /busybox ls -A /sys2/fs/bpf
 	did ''
 	same '' "$out" 'what is in /sys2/fs/bpf'
-	bm exec a1 -- /busybox touch /sys2/fs/bpf/x
+	capture nsenter -t "$pid" -m /busybox touch /sys2/fs/bpf/x
 	[[ $err == *'Read-only file system'* ]] || fail 'what covers it can be written to'
 	bm show a1 --format json
 	printed '"path":"/sys2/fs/bpf"' '"covered":true'
