@@ -169,21 +169,50 @@ case_shared() {
 	rmdir "$tmp/mnt/share" "$tmp/mnt"
 }
 
-# What the kernel holds in place, because it came from a more privileged mount namespace.
+# A container without a runtime: in a user namespace, with all that the host has below /sys bound in
+# at once. The kernel holds in place what comes from a more privileged mount namespace.
+locked_container() {
+	local dir=$tmp/c/c3 job
+	bundle c3 plain . /busybox true
+	mkdir -p "$dir/rootfs"/{old,sys2}
+	mkfifo "$dir/ready"
+	mkdir /sys/fs/cgroup/e2e/c3
+	bash -c 'echo $$ >/sys/fs/cgroup/e2e/c3/cgroup.procs
+		exec unshare -U -r -m -p -f -n --propagation private bash -euc "$0" inner "$@"' '
+		mount --bind "$1" "$1"
+		mount -t proc proc "$1/proc"
+		mount --rbind /sys "$1/sys2"
+		exec 3>"$2"
+		cd "$1"
+		pivot_root . old
+		umount -l /old
+		echo ready >&3
+		exec 3>&- /usr/bin/setpriv --bounding-set=-all /busybox sleep infinity' \
+		"$dir/rootfs" "$dir/ready" </dev/null >"$dir/said" 2>&1 &
+	job=$!
+	read -rt 60 _ <"$dir/ready" || fail "no container: $(<"$dir/said")"
+	read -r pid <"/proc/$job/task/$job/children"
+	soon grep -q '^CapBnd:.*0000000000000000' "/proc/$pid/status"
+}
+
 case_locked() {
-	[[ -d /sys/fs/bpf/benchmon ]]
-	with userns "$(bind /sys2 /sys rbind)"
-	in_container c3 /busybox ls -d /sys2/fs/bpf
-	grep -e /sys "/proc/$pid/mountinfo"
-	did /sys2/fs/bpf
-	bm attach a1 c3
+	locked_container
+	bm attach a1 --pid "$pid"
 	did 'detached: /sys2/fs/bpf (bpf)'
-	empty c3 /sys2/fs/bpf
-	in_container c3 /busybox touch /sys2/fs/bpf/x
+	capture nsenter -t "$pid" -m /busybox ls -A /sys2/fs/bpf
+	did ''
+	same '' "$out" 'what is in /sys2/fs/bpf'
+	capture nsenter -t "$pid" -m /busybox touch /sys2/fs/bpf/x
 	[[ $err == *'Read-only file system'* ]] || fail 'what covers it can be written to'
 	bm show a1 --format json
-	printed '"covered":true'
-	let_go
+	printed '"path":"/sys2/fs/bpf"' '"covered":true'
+	bm detach a1
+	did 'a1 detached'
+	kill -9 "$pid"
+	soon gone "$pid"
+	soon rmdir /sys/fs/cgroup/e2e/c3
+	umount "$tmp/c/c3/rootfs"
+	rm -r "$tmp/c"
 }
 
 mount_of() { # DEST: its options in the container
