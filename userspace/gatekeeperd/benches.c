@@ -59,10 +59,11 @@ static int exec_of(struct json_object *request, enum bench_exec *ret, struct bm_
 	const char *given = bm_json_string(request, "exec");
 	char shown[64];
 
-	return bench_exec_parse(given, ret) == 0 ? 0
-						 : bm_fail(err, EINVAL, "exec", "give own or image",
-							   "\"%s\" is no mode of execution",
-							   bm_escape(given, shown, sizeof(shown)));
+	return bench_exec_parse(given, ret) == 0
+		       ? 0
+		       : bm_fail(err, EINVAL, "protocol", "give own or image",
+				 "\"%s\" is no mode of execution",
+				 bm_escape(given, shown, sizeof(shown)));
 }
 
 /* The name is in the model from the first step on: a crash in between leaves something to end. */

@@ -136,12 +136,26 @@ case_restart() {
 	inside ls /later
 	did
 	same '' "$out" 'what is left of the grant'
+	# With the mounts that ended with the first daemon.
+	bm destroy m1
+	did
+	make_bench m1 --exec image
 }
 
 case_attach() {
 	bundle image userns '.mounts += [{destination: "/exec", type: "tmpfs", source: "tmpfs"}]' \
-		/busybox sh -c 'cp /busybox /exec/b || exit 1; /exec/b true; echo "tmpfs $?"
-			echo >/new; echo "root $?"; : >/proc/self/mem; echo "mem $?"; /busybox true; echo "own $?"'
+		/busybox sh /script
+	cat >"$tmp/c/image/rootfs/script" <<-'END'
+		cp /busybox /exec/b || exit 1
+		/exec/b true
+		echo "tmpfs $?"
+		echo >/new
+		echo "root $?"
+		true >/proc/self/mem
+		echo "mem $?"
+		/busybox true
+		echo "own $?"
+	END
 	created image
 	bm attach a1 image --exec image
 	did 'a1 attached (ready): nothing is granted'
