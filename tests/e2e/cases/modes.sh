@@ -140,7 +140,7 @@ case_attach() {
 	slurp "$tmp/c/image/said" out
 	printed 'tmpfs 126' 'root 1' 'mem 1' 'own 0'
 	bm events --bench a1
-	printed 'DENY file_open x /b ' 'DENY mknod w ' '(exec-image)' '(rights)'
+	printed 'DENY file_open rx /b ' 'DENY mknod w ' '(exec-image)' '(rights)'
 	bm detach a1
 	did
 	removed image
