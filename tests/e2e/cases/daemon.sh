@@ -284,3 +284,32 @@ case_events() {
 	bm destroy e1
 	did
 }
+
+# Its root stays read-only, and gets mount points from a daemon that did not mount it.
+case_exec_image() {
+	make_bench m1 --exec image
+	mkdir "$disk/mode"
+	echo hello >"$disk/mode/file"
+	stop_daemon KILL
+	bm show m1
+	did 'exec       image' 'state      ready'
+	grep -q '"event":"create".*"exec":"image".*"bench":"m1"' /var/lib/benchmon/ledger.jsonl ||
+		fail 'the ledger does not have it'
+	bm exec m1 -- sh -c ': >/proc/self/mem'
+	ended 2
+	bm exec m1 -- sh -c 'echo >/new'
+	ended 2
+	# The daemon that mounted its root is gone: mount points are made all the same.
+	bm grant m1 file "$disk/mode:/later/src" --yes
+	did granted
+	bm exec m1 -- cat /later/src/file
+	did hello
+	bm revoke m1 --all
+	did
+	bm exec m1 -- ls /later
+	did
+	same '' "$out" 'what is left of the grant'
+	bm destroy m1
+	did
+	rm -r "$disk/mode"
+}
