@@ -93,10 +93,21 @@ static __always_inline bool is_barred(const struct bm_bench *bench, const struct
 	return ret->rule != BM_RULE_NONE && !was_carried(bench->id, path->dentry);
 }
 
+/* Of the working directory and the root the names are known, of any other its number alone. */
+static __always_inline void record_lookup(__u32 bench, const struct path *path, struct inode *inode,
+					  const struct decision *decision)
+{
+	if (path)
+		record_dentry(bench, BM_HOOK_LOOKUP, path->dentry, path->dentry, BM_R, decision);
+	else
+		record_inode(bench, BM_HOOK_LOOKUP, inode, BM_R, decision);
+}
+
 SEC("lsm/inode_permission")
 int BPF_PROG(bm_lookup, struct inode *inode, int mask, int ret)
 {
 	struct decision decision = { .rule = BM_RULE_NONE };
+	const struct path *path = NULL;
 	struct fs_struct *fs;
 	struct bm_bench *bench;
 	__u32 id;
@@ -110,12 +121,15 @@ int BPF_PROG(bm_lookup, struct inode *inode, int mask, int ret)
 	fs = bpf_get_current_task_btf()->fs;
 	if (!fs)
 		return 0;
-	if (!is_barred(bench, &fs->pwd, inode, &decision) &&
-	    !is_barred(bench, &fs->root, inode, &decision) && !is_closed(id, inode, &decision))
+	if (is_barred(bench, &fs->pwd, inode, &decision))
+		path = &fs->pwd;
+	else if (is_barred(bench, &fs->root, inode, &decision))
+		path = &fs->root;
+	else if (!is_closed(id, inode, &decision))
 		return 0;
 	if (acts_as_mounter() || is_arrival(id))
 		return 0;
-	record_inode(id, BM_HOOK_LOOKUP, inode, BM_R, &decision);
+	record_lookup(id, path, inode, &decision);
 	return -EACCES;
 }
 

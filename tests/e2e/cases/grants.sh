@@ -465,7 +465,7 @@ case_revoked_below() {
 	[[ $out == *'cat: file: Permission denied'* && $out != *hello* ]] ||
 		fail "readable after it was revoked: $out"
 	bm events --bench e1 --format json
-	printed '"verdict":"deny","hook":"file_open"' '"path":"/src/file"'
+	printed '"verdict":"deny","hook":"lookup","rule":"revoked"' '"path":"/src"'
 	rm "$tmp/said" "$tmp/go"
 	bm exec e1 -- rmdir /in
 	ungranted
