@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define WARM 1000     /* successes before it says that it runs */
-#define FAILURES 1000 /* after which it has seen enough */
+#define FAILURES 10000 /* after which it has seen enough */
 #define READ_WARM 10000
 #define READ_FAILURES 10000
 #define MAX_THREADS 32

@@ -65,41 +65,61 @@ static void hook_to_json(void *ctx, const char *hook, enum bm_hook_state state)
 
 #define WIDTH 80
 #define INDENT 23
+#define HOOKS_MAX 128
 
-struct hook_line {
-	enum bm_hook_state wanted;
-	int column; /* 0: the line has not begun */
-	char last[64];
+struct hooks {
+	struct {
+		char name[48];
+		enum bm_hook_state state;
+	} list[HOOKS_MAX];
+	size_t count;
 };
 
-static void print_hook(void *ctx, const char *hook, enum bm_hook_state state)
+static void add_hook(void *ctx, const char *hook, enum bm_hook_state state)
 {
-	struct hook_line *line = ctx;
-	int len = (int)strlen(hook);
+	struct hooks *hooks = ctx;
 
-	/* Programs of one hook stand beside one another; it is named once. */
-	if (state != line->wanted || !strcmp(hook, line->last))
+	if (hooks->count == HOOKS_MAX)
 		return;
-	snprintf(line->last, sizeof(line->last), "%s", hook);
-	if (!line->column) {
-		line->column = printf("%-*s%s", INDENT, bm_hook_state_name(state), hook);
-	} else if (line->column + 1 + len > WIDTH) {
-		printf("\n%*s%s", INDENT, "", hook);
-		line->column = INDENT + len;
-	} else {
-		line->column += printf(" %s", hook);
+	snprintf(hooks->list[hooks->count].name, sizeof(hooks->list[0].name), "%s", hook);
+	hooks->list[hooks->count++].state = state;
+}
+
+static void print_hooks_that_are(const struct hooks *hooks, enum bm_hook_state state)
+{
+	const char *last = "";
+	int column = 0;
+
+	for (size_t i = 0; i < hooks->count; i++) {
+		const char *name = hooks->list[i].name;
+		int len = (int)strlen(name);
+
+		/* Programs of one hook stand beside one another; it is named once. */
+		if (hooks->list[i].state != state || !strcmp(name, last))
+			continue;
+		last = name;
+		if (!column) {
+			column = printf("%-*s%s", INDENT, bm_hook_state_name(state), name);
+		} else if (column + 1 + len > WIDTH) {
+			printf("\n%*s%s", INDENT, "", name);
+			column = INDENT + len;
+		} else {
+			column += printf(" %s", name);
+		}
 	}
+	if (column)
+		putchar('\n');
 }
 
 static void print_hooks(void)
 {
-	puts("\nhooks");
-	for (int state = 0; state < BM_HOOK_STATE_MAX; state++) {
-		struct hook_line line = { .wanted = state };
+	struct hooks hooks = {};
 
-		if (bm_hooks_each(print_hook, &line, NULL) == 0 && line.column)
-			putchar('\n');
-	}
+	if (bm_hooks_each(add_hook, &hooks, NULL) < 0)
+		return;
+	puts("\nhooks");
+	for (int state = 0; state < BM_HOOK_STATE_MAX; state++)
+		print_hooks_that_are(&hooks, state);
 }
 
 int doctor_main(bool json)

@@ -30,9 +30,13 @@ static int attach(struct bm_kernel *kernel, int i, struct bm_error *err)
 	char path[PIN_PATH];
 	autoclose link = -1;
 
+	/* Not just that something is there: it has to be a link. */
 	pin_path(i, path);
-	if (access(path, F_OK) == 0)
+	link = bpf_obj_get(path);
+	if (link >= 0)
 		return 0;
+	if (link != -ENOENT)
+		return bm_fail_errno(err, -link, "%s", path);
 	/* The attach call of LSM programs that all of our kernels know. */
 	link = bpf_raw_tracepoint_open(NULL, kernel->recall[i]);
 	if (link < 0)
