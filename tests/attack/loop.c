@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define WARM 1000     /* successes before it says that it runs */
+#define WARM 1000      /* successes before it says that it runs */
 #define FAILURES 10000 /* after which it has seen enough */
 #define READ_WARM 10000
 #define READ_FAILURES 10000
