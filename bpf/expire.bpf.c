@@ -11,12 +11,12 @@
 /* gatekeeperd, when it lives, knows better who still has a mapping: it is given this much time. */
 #define GRACE_NS 1000000000ull
 
-struct signal_struct {
-	int nr_threads;
-} KERNEL;
-
 struct atomic_count {
 	int counter;
+} KERNEL;
+
+struct signal_struct {
+	struct atomic_count live;
 } KERNEL;
 
 struct mm_struct {
@@ -28,9 +28,8 @@ static __always_inline bool is_over(__u32 bench, __u64 object, __u64 grace_ns)
 	struct bm_grant_key key = { .bench = bench, .object = object };
 	struct bm_grant *grant = bpf_map_lookup_elem(&grants, &key);
 
-	/* Without rights it has been carried through. */
-	return grant && grant->rights && grant->expiry_ns &&
-	       bpf_ktime_get_boot_ns() >= grant->expiry_ns + grace_ns;
+	/* Without an expiry it has been carried through. */
+	return grant && grant->expiry_ns && bpf_ktime_get_boot_ns() >= grant->expiry_ns + grace_ns;
 }
 
 static __always_inline bool is_gone(__u32 bench, __u64 object)
@@ -38,7 +37,7 @@ static __always_inline bool is_gone(__u32 bench, __u64 object)
 	struct bm_grant_key key = { .bench = bench, .object = object };
 	struct bm_grant *grant = bpf_map_lookup_elem(&grants, &key);
 
-	return !grant || !grant->rights;
+	return !grant || (!grant->rights && !grant->expiry_ns);
 }
 
 /* For the whole process: threads have one address space. */
@@ -63,7 +62,8 @@ static __always_inline bool note(__u32 bench, struct task_struct *leader, __u64 
 /* Also another process has it, by CLONE_VM: that one could not be told from the rest. */
 static __always_inline bool shares_memory(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, mm, mm_users.counter) > BPF_CORE_READ(task, signal, nr_threads);
+	return BPF_CORE_READ(task, mm, mm_users.counter) >
+	       BPF_CORE_READ(task, signal, live.counter);
 }
 
 SEC("lsm/mmap_file")
@@ -115,9 +115,9 @@ int BPF_PROG(bm_tick)
 	for (int i = 0; i < BM_TASK_MAPPED; i++) {
 		if (!task->mapped[i] || !is_over(id, task->mapped[i], GRACE_NS))
 			continue;
-		task->mapped[i] = 0;
-		record_bare(id, BM_HOOK_EXPIRY, 0, BM_RULE_EXPIRED, 0);
-		bpf_send_signal(SIGKILL);
+		/* Not where it could not be sent: the next tick tries again. */
+		if (bpf_send_signal(SIGKILL) == 0)
+			record_bare(id, BM_HOOK_EXPIRY, 0, BM_RULE_EXPIRED, 0);
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -146,26 +147,47 @@ int tool_send(char **args)
 }
 
 /* The kernel does not say why a descriptor was left out, only that it was: EACCES stands for it. */
-int probe_receive(char **args)
+static int receive_from(int from)
 {
 	union {
 		struct cmsghdr head;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
-	char line[512], byte;
+	char byte;
 	struct iovec iov = { &byte, 1 };
 	struct msghdr message = { .msg_iov = &iov,
 				  .msg_iovlen = 1,
 				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
+
+	if (recvmsg(from, &message, 0) != 1)
+		return setup("recvmsg");
+	if (CMSG_FIRSTHDR(&message))
+		return 0;
+	return message.msg_flags & MSG_CTRUNC ? EACCES : setup("no descriptor was sent");
+}
+
+int probe_receive(char **args)
+{
+	char line[512];
 	struct sockaddr_un address;
 	int to = unix_socket(SENDER, &address);
 
 	snprintf(line, sizeof(line), "%s %s", args[0], args[1]);
 	if (to < 0 || connect(to, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    send(to, line, strlen(line), 0) < 0 || recvmsg(to, &message, 0) != 1)
+	    send(to, line, strlen(line), 0) < 0)
 		return setup("sender");
-	if (CMSG_FIRSTHDR(&message))
-		return 0;
-	return message.msg_flags & MSG_CTRUNC ? EACCES : setup("no descriptor was sent");
+	return receive_from(to);
+}
+
+/* A watch of its own, parked in a socket of its own, where nobody would find it. */
+int probe_park(char **args)
+{
+	int pair[2], fd = inotify_init1(0);
+
+	if (fd < 0 || inotify_add_watch(fd, args[0], IN_ALL_EVENTS) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		return setup(args[0]);
+	send_fd(pair[0], fd);
+	return receive_from(pair[1]);
 }

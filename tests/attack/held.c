@@ -3,6 +3,7 @@
 #include "payload.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,7 @@ static long close_after(int fd)
 int tool_held(char **args)
 {
 	char path[256], *line;
+	aio_context_t idle = 0;
 
 	snprintf(path, sizeof(path), "%s/f", args[0]);
 	r = open(path, O_RDONLY);
@@ -224,6 +226,9 @@ int tool_held(char **args)
 	snprintf(path, sizeof(path), "%s/sub", args[0]);
 	s = open(path, O_PATH | O_DIRECTORY);
 	out = open(args[1], O_RDWR | O_CREAT | O_TRUNC, 0666);
+	/* Its ring is a mapping of a file too, and nobody's. */
+	if (syscall(SYS_io_setup, 1, &idle) < 0)
+		return setup("io_setup");
 	if (r < 0 || w < 0 || d < 0 || p < 0 || s < 0 || out < 0 || chdir(path) < 0 ||
 	    pipe(pipes) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 || send_fd(r) < 0 ||
 	    write(pipes[1], "pp", 2) < 0 || write(out, "o", 1) < 0)
@@ -277,6 +282,26 @@ int tool_locks(char **args)
 int tool_read_fd(char **args)
 {
 	return outcome(pread(atoi(args[0]), buf, 1, 0));
+}
+
+static char **thread_args;
+
+static void *maps(void *arg)
+{
+	exit(tool_maps(thread_args));
+	return arg;
+}
+
+/* The leader ends: what the process maps is seen at another thread alone. */
+int tool_maps_alone(char **args)
+{
+	pthread_t thread;
+
+	thread_args = args;
+	if (pthread_create(&thread, NULL, maps, NULL))
+		return setup("thread");
+	syscall(SYS_exit, 0);
+	return 0;
 }
 
 /* PATH read|shared: maps it, says so, and goes on looking at it until it is killed. */

@@ -92,6 +92,7 @@ static const struct probe probes[] = {
 	{ "lock", probe_lock, 1, "fcntl(2) lock of PATH, opened for reading [ofd]" },
 	{ "lease", probe_lease, 1, "F_SETLEASE of PATH" },
 	{ "dnotify", probe_dnotify, 1, "F_NOTIFY of DIR" },
+	{ "park", probe_park, 1, "watches DIR, sends the watch to itself, and receives it" },
 	{ "receive", probe_receive, 2, "has a descriptor sent from outside: r|rw|opath PATH" },
 
 	{ "uring", probe_uring, 1, "openat of PATH by io_uring [async|as another]" },
@@ -184,6 +185,7 @@ static const struct probe probes[] = {
 	  "reads one descriptor of PATH in N threads until it has failed" },
 	{ "read-fd", tool_read_fd, 1, "reads an inherited FD" },
 	{ "maps", tool_maps, 2, "maps PATH read|shared and looks at it until it is killed" },
+	{ "maps-alone", tool_maps_alone, 2, "the same in a thread that is left alone" },
 	{ "blocked", tool_blocked, 1, "reads from a FIFO until something comes" },
 	{ "stay", tool_stay, 0, "does nothing until it is killed" },
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },

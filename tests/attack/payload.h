@@ -53,7 +53,7 @@ probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 
 /* fds.c */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
-probe_fn probe_dnotify, probe_receive, tool_send;
+probe_fn probe_dnotify, probe_receive, probe_park, tool_send;
 
 /* ring.c */
 probe_fn probe_uring;
@@ -90,7 +90,8 @@ probe_fn tool_arrive, tool_remount, tool_mountin, tool_now, tool_deep;
 probe_fn tool_loop, tool_readers, tool_stream, tool_hold, tool_stay;
 
 /* held.c */
-probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_blocked;
+probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps_alone,
+	tool_blocked;
 
 /* serve.c */
 probe_fn tool_serve, tool_sniff, tool_listen;

@@ -67,7 +67,12 @@ bool bm_foreign_source(const struct bm_mount *m, const struct bm_mounts *host, c
 int bm_foreign_add(struct bm_foreign_list *foreign, const struct bm_mount *m, mode_t mode,
 		   const struct bm_mounts *mounts, const struct bm_mounts *host, int fd)
 {
-	struct bm_foreign f = { .id = m->id, .mode = mode, .ro = m->ro, .fd = fd }, *grown;
+	struct bm_foreign f = { .id = m->id,
+				.device = makedev(m->major, m->minor),
+				.mode = mode,
+				.ro = m->ro,
+				.fd = fd },
+			  *grown;
 	char source[PATH_MAX];
 
 	snprintf(f.fstype, sizeof(f.fstype), "%s", m->fstype);

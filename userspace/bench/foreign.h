@@ -14,8 +14,9 @@
 
 struct bm_foreign {
 	uint64_t id;
-	char *path;   /* its mount point */
-	char *below;  /* a mount point below it, or NULL */
+	uint64_t device; /* of its superblock */
+	char *path;      /* its mount point */
+	char *below;     /* a mount point below it, or NULL */
 	char *source; /* where the host has mounted the same, as far as its mounts tell, or NULL */
 	char fstype[32];
 	mode_t mode; /* of its root */

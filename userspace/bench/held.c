@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <linux/aio_abi.h>
 #include <linux/kcmp.h>
 #include <linux/memfd.h>
 
@@ -24,6 +25,9 @@
 
 #define PTS_MAJOR_FIRST 136
 #define PTS_MAJOR_LAST 143
+#define FDINFO_MAX (64u << 20)
+#define FOUND_MAX 65536
+#define PLAIN_MAX 64
 
 static const char *const names[] = {
 	[BM_HELD_FD] = "fd",           [BM_HELD_CWD] = "cwd",   [BM_HELD_ROOT] = "root",
@@ -52,10 +56,37 @@ static void note_device(struct walk *w, int fd)
 	bm_close(fd);
 }
 
-/* The devices of the file systems that no path leads to: files of the host don't lie there. */
-static void learn_internal(struct walk *w)
+/* The ring of io_setup(2) is mapped from a file system of its own. */
+static void note_aio(struct walk *w)
 {
-	int pair[2];
+	autoclosedir DIR *dir = opendir("/proc/self/map_files");
+	struct dirent *entry;
+	aio_context_t ctx = 0;
+	struct stat st;
+
+	if (!dir || syscall(SYS_io_setup, 1, &ctx) < 0)
+		return;
+	while ((entry = readdir(dir)))
+		if (strtoul(entry->d_name, NULL, 16) == ctx &&
+		    fstatat(dirfd(dir), entry->d_name, &st, 0) == 0)
+			w->internal[w->internal_count++] = st.st_dev;
+	syscall(SYS_io_destroy, ctx);
+}
+
+/* What mq_open(2) gives is on a mount of the kernel's own, of the file system that is mounted. */
+static void note_mqueue(struct walk *w)
+{
+	for (size_t i = 0; i < w->mounts.count; i++)
+		if (!strcmp(w->mounts.list[i].fstype, "mqueue") &&
+		    w->internal_count < INTERNAL_MAX - 1)
+			w->internal[w->internal_count++] =
+				makedev(w->mounts.list[i].major, w->mounts.list[i].minor);
+}
+
+/* The devices of the file systems that no path leads to: files of the host don't lie there. */
+static int learn_internal(struct walk *w)
+{
+	int pair[2], epoll;
 
 	if (pipe2(pair, O_CLOEXEC) == 0) {
 		bm_close(pair[1]);
@@ -68,8 +99,15 @@ static void learn_internal(struct walk *w)
 	note_device(w, (int)syscall(SYS_memfd_secret, O_CLOEXEC));
 	note_device(w, open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
 	note_device(w, (int)syscall(SYS_pidfd_open, getpid(), 0));
-	note_device(w, epoll_create1(EPOLL_CLOEXEC));
-	w->anonymous = w->internal_count ? w->internal[w->internal_count - 1] : 0;
+	note_aio(w);
+	note_mqueue(w);
+	/* Last: without it watches and rings would not be told from the rest. */
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll < 0)
+		return -errno;
+	note_device(w, epoll);
+	w->anonymous = w->internal[w->internal_count - 1];
+	return 0;
 }
 
 static bool is_internal(const struct walk *w, dev_t device)
@@ -101,7 +139,11 @@ static bool is_pts(const struct statx *stx)
 
 int held_add(struct walk *w, const struct bm_held *held)
 {
-	struct bm_held *grown = reallocarray(w->found.list, w->found.count + 1, sizeof(*grown));
+	struct bm_held *grown;
+
+	if (w->found.count == FOUND_MAX)
+		return -E2BIG;
+	grown = reallocarray(w->found.list, w->found.count + 1, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -146,7 +188,7 @@ static int look_closer(int task, struct bm_held *held)
 	int r;
 
 	snprintf(path, sizeof(path), "fdinfo/%d", held->fd);
-	r = bm_read_file(task, path, 1 << 20, &info, NULL);
+	r = bm_read_file(task, path, FDINFO_MAX, &info, NULL);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	flags = strstr(info, "flags:");
@@ -156,8 +198,19 @@ static int look_closer(int task, struct bm_held *held)
 	return 0;
 }
 
+/* The same directory, of the same process. */
+static bool is_found(const struct walk *w, const struct bm_held *held)
+{
+	for (size_t i = w->found.count; i-- > 0 && w->found.list[i].pid == held->pid;)
+		if (w->found.list[i].directory && w->found.list[i].kind == held->kind &&
+		    w->found.list[i].mount == held->mount && w->found.list[i].inode == held->inode)
+			return true;
+	return false;
+}
+
 static int walk_fds(struct walk *w, int task)
 {
+	size_t plain = 0;
 	autoclosedir DIR *dir = NULL;
 	autoclose fd = openat(task, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *entry;
@@ -178,7 +231,10 @@ static int walk_fds(struct walk *w, int task)
 		r = look(w, dirfd(dir), entry->d_name, &held);
 		if (r > 0 && held.kind == BM_HELD_FD)
 			r = look_closer(task, &held) ?: 1;
-		if (r > 0)
+		/* A process may have a million of them: some stand for all, but for directories. */
+		if (r > 0 && held.kind == BM_HELD_FD && !held.directory && ++plain > PLAIN_MAX)
+			continue;
+		if (r > 0 && !(held.directory && is_found(w, &held)))
 			r = held_add(w, &held);
 		if (r < 0)
 			return r;
@@ -226,6 +282,23 @@ static int walk_mappings(struct walk *w, int process)
 	return 0;
 }
 
+/* The leader may have exited: what it had is then seen at another thread alone. */
+static int walk_memory(struct walk *w, pid_t task, bool *ret_seen)
+{
+	autofree char *statm = NULL;
+	autoclose dir = -1;
+	char path[64];
+
+	/* By its own number: below task/ there is no map_files. */
+	snprintf(path, sizeof(path), "/proc/%d", task);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || bm_read_file(dir, "statm", 256, &statm, NULL) < 0 ||
+	    !strtoul(statm, NULL, 10))
+		return 0;
+	*ret_seen = true;
+	return walk_mappings(w, dir);
+}
+
 /* Threads may have a table of descriptors, or a working directory, of their own. */
 static bool shares(pid_t process, pid_t task, int what)
 {
@@ -266,8 +339,9 @@ static int walk_process(void *ctx, pid_t pid)
 	struct walk *w = ctx;
 	struct dirent *entry;
 	size_t before = w->found.count;
+	bool mapped = false;
 	char path[64];
-	int r;
+	int r = 0;
 
 	w->pid = pid;
 	if (is_arrival(w, pid))
@@ -276,11 +350,17 @@ static int walk_process(void *ctx, pid_t pid)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return errno == ENOENT ? 0 : -errno;
-	r = walk_mappings(w, dir);
 	tasks = fdopendir(openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	while (r == 0 && tasks && (entry = readdir(tasks)))
-		if (entry->d_name[0] != '.')
-			r = walk_task(w, (pid_t)strtol(entry->d_name, NULL, 10));
+	while (r == 0 && tasks && (entry = readdir(tasks))) {
+		pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (!mapped)
+			r = walk_memory(w, task, &mapped);
+		if (r == 0)
+			r = walk_task(w, task);
+	}
 	if (w->found.count > before) {
 		autofree char *comm = NULL;
 
@@ -300,8 +380,9 @@ int bm_held_find(const struct bm_held_scan *scan, struct bm_held_list *ret, stru
 
 	if (r < 0)
 		return r;
-	learn_internal(&w);
-	r = bm_cgroup_each(scan->cgroup, walk_process, &w);
+	r = learn_internal(&w);
+	if (r == 0)
+		r = bm_cgroup_each(scan->cgroup, walk_process, &w);
 	bm_mounts_done(&w.mounts);
 	if (r < 0) {
 		bm_held_done(&w.found);

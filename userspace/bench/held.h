@@ -51,6 +51,7 @@ void bm_held_done(struct bm_held_list *held);
 struct bm_held_object {
 	int fd; /* O_PATH, through a mount whose root it is; -1: none */
 	uint64_t device, inode;
+	uint64_t superblock; /* its device as mountinfo has it: btrfs has another for stat */
 };
 
 struct bm_held_scan {

@@ -6,10 +6,12 @@
 #include "bench/held.h"
 #include "bench/mounts.h"
 
+#define INTERNAL_MAX 24
+
 struct walk {
 	const struct bm_held_scan *scan;
 	struct bm_mounts mounts; /* the Bench's */
-	dev_t internal[16];
+	dev_t internal[INTERNAL_MAX];
 	size_t internal_count;
 	dev_t anonymous; /* the one of eventfd, epoll, inotify, io_uring */
 	struct bm_held_list found;

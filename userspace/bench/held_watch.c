@@ -16,6 +16,7 @@
 
 #define KERNEL_MINOR_BITS 20
 #define MAX_DEPTH 4096
+#define FDINFO_MAX (64u << 20) /* an editor watches tens of thousands of files */
 
 union handle {
 	struct file_handle head;
@@ -103,7 +104,7 @@ static bool watches(const char *line, const struct bm_held_object *object)
 	autoclose fd = -1;
 
 	if (makedev(device >> KERNEL_MINOR_BITS, device & ((1u << KERNEL_MINOR_BITS) - 1)) !=
-	    object->device)
+	    object->superblock)
 		return false;
 	if (object->fd < 0 || !parse_handle(line, &handle))
 		return true;
@@ -113,14 +114,34 @@ static bool watches(const char *line, const struct bm_held_object *object)
 	return S_ISDIR(st.st_mode) ? directory_lies_in(fd, object) : file_lies_in(fd, &st, object);
 }
 
-static bool any_watch(char *info, const struct bm_held_object *object)
+static bool watches_foreign(const char *line, const struct bm_foreign_list *foreign)
+{
+	for (size_t i = 0; foreign && i < foreign->count; i++) {
+		struct bm_held_object object = { .fd = foreign->list[i].fd };
+		struct stat st;
+
+		if (fstat(object.fd, &st) < 0)
+			return true;
+		object.device = st.st_dev;
+		object.inode = st.st_ino;
+		object.superblock = foreign->list[i].device;
+		if (watches(line, &object))
+			return true;
+	}
+	return false;
+}
+
+static bool any_watch(char *info, const struct bm_held_scan *scan)
 {
 	char *line;
 
-	while ((line = strsep(&info, "\n")))
-		if ((!strncmp(line, "inotify ", 8) || !strncmp(line, "fanotify ino", 12)) &&
-		    watches(line, object))
+	while ((line = strsep(&info, "\n"))) {
+		if (strncmp(line, "inotify ", 8) && strncmp(line, "fanotify ino", 12))
+			continue;
+		if ((scan->object.inode && watches(line, &scan->object)) ||
+		    watches_foreign(line, scan->foreign))
 			return true;
+	}
 	return false;
 }
 
@@ -139,7 +160,7 @@ int held_look_anonymous(struct walk *w, int dir, const char *name, struct bm_hel
 	if (!ring && strcmp(link, "anon_inode:inotify") && strcmp(link, "anon_inode:[fanotify]"))
 		return 0;
 	snprintf(path, sizeof(path), "../fdinfo/%s", name);
-	r = bm_read_file(dir, path, 1 << 20, &info, NULL);
+	r = bm_read_file(dir, path, FDINFO_MAX, &info, NULL);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	snprintf(ret->path, sizeof(ret->path), "%s", link);
@@ -148,5 +169,5 @@ int held_look_anonymous(struct walk *w, int dir, const char *name, struct bm_hel
 		return 1;
 	}
 	ret->kind = BM_HELD_WATCH;
-	return w->scan->object.inode && any_watch(info, &w->scan->object);
+	return any_watch(info, w->scan);
 }

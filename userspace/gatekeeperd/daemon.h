@@ -78,7 +78,7 @@ struct daemon {
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
 	int64_t realtime_offset_ns;
-	bool stop;
+	bool stop, restoring;
 };
 
 /* log.c: to stderr, with the systemd level prefix where stderr is no terminal. */

@@ -364,11 +364,11 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		return r;
 	/* What is adopted was opened where the host has it mounted. */
 	r = nested_begin(d, bench, g->adopted ? 1 : c->pid, p->fd, g, err);
-	if (r == 0)
-		r = mount_grant(bench, g, tree, err);
 	/* What meets it after its end has to be there before: nobody may be when it comes. */
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
+	if (r == 0)
+		r = mount_grant(bench, g, tree, err);
 	if (r == 0) {
 		r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 		if (r < 0)
@@ -491,6 +491,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	pending_drop(c);
 	if (r < 0) {
 		record_failed(d, bench, g);
+		recall_review(d);
 		return r;
 	}
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);

@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/held.h"
+#include "bench/mounts.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
@@ -76,7 +78,19 @@ static bool reported_before(const struct bench *bench, const struct bm_held *hel
 	for (const struct grant *g = bench->revoked; g; g = g->next)
 		if (g->report && through(g, held->mount))
 			return true;
+	for (const struct grant *g = bench->closed; g; g = g->next)
+		if (g->report && through(g, held->mount))
+			return true;
 	return false;
+}
+
+/* A mount's number is given again as soon as nothing holds it. */
+static void forget_numbers(struct grant *list, const struct grant *now)
+{
+	for (struct grant *g = list; g; g = g->next)
+		for (size_t i = 0; i < GRANT_MOUNTS; i++)
+			if (through(now, g->mounts[i]))
+				g->mounts[i] = 0;
 }
 
 /* Of another grant, whose own revocation has told of it. */
@@ -159,6 +173,8 @@ static int deal_with(struct daemon *d, struct bench *bench, struct grant *g,
 	bool stays = false;
 	int r = 0;
 
+	forget_numbers(bench->revoked, g);
+	forget_numbers(bench->closed, g);
 	for (size_t i = 0; i < held->count && r == 0; i++) {
 		const struct bm_held *h = &held->list[i];
 		bool spared = must_end(h) && (g->report || reported_before(bench, h));
@@ -185,12 +201,21 @@ static int deal_with(struct daemon *d, struct bench *bench, struct grant *g,
 static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
 			 struct doomed *doomed, struct json_object *found, struct bm_error *err)
 {
-	struct bm_held_object object = { .device = g->device, .inode = g->inode };
+	struct bm_held_object object = { .device = g->device,
+					 .inode = g->inode,
+					 .superblock = g->device };
+	const struct bm_mount *m;
+	automounts mounts = {};
 	autoclose fd = -1;
 	autoheld held = {};
 	int r = bm_mount_of_object(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS,
 				   &fd, err);
 
+	if (r > 0)
+		r = bm_target_mounts(&bench->target, &mounts, err);
+	m = bm_mount_find(&mounts, g->mounts[0]);
+	if (m)
+		object.superblock = makedev(m->major, m->minor);
 	if (r >= 0)
 		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
 	object.fd = fd;
@@ -217,14 +242,29 @@ static int end_all(struct bench *bench, struct json_object *found, const struct 
 	return r;
 }
 
+static int any(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	(void)pid;
+	return 1;
+}
+
 int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
 		 struct bm_error *err)
 {
 	bool paused = bm_cgroup_frozen(&bench->cgroup);
 	struct doomed doomed = {};
 	struct bm_error why = {};
-	int r = bm_cgroup_freeze(&bench->cgroup, true, &why), ended;
+	int r, ended;
 
+	/* Without its init nobody knows its mounts any more. */
+	if (!bench_alive(bench)) {
+		if (bench->cgroup.fd < 0 || bm_cgroup_each(&bench->cgroup, any, NULL) == 0)
+			return 0;
+		bm_fail(&why, ESRCH, "recall", NULL, "its init has ended, and others live on");
+		return end_all(bench, found, &why, err);
+	}
+	r = bm_cgroup_freeze(&bench->cgroup, true, &why);
 	if (r == 0)
 		r = recall_frozen(d, bench, g, &doomed, found, &why);
 	if (r == 0 && !paused)
@@ -274,13 +314,6 @@ void recall_regranted(struct daemon *d, struct bench *bench)
 		barred_mark(d, bench, &held, 0, NULL);
 }
 
-static int any(void *ctx, pid_t pid)
-{
-	(void)ctx;
-	(void)pid;
-	return 1;
-}
-
 /*
  * True when nothing is held. While its tasks run a descriptor may wander from one that was not
  * looked at yet to one that was: so the answer counts only when they are frozen.
@@ -320,12 +353,15 @@ static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_fil
 			continue;
 		if (has_expired(g) && bench->state == BENCH_READY) {
 			/* What is mounted within it goes with it; then the list is another. */
-			if (grant_revoke(d, bench, nested_first(bench, g), NULL, &err) == 0) {
+			uint32_t number = nested_first(bench, g)->number;
+
+			if (grant_revoke(d, bench, bench_grant(bench, number), NULL, &err) < 0)
+				daemon_log_error("end an expired grant", &err);
+			if (!bench_grant(bench, number)) {
 				next = bench->grants;
 				earliest = 0;
 				continue;
 			}
-			daemon_log_error("end an expired grant", &err);
 		}
 		*ret_files |= g->kind == GRANT_FILE;
 		if (!earliest || g->expiry_ns < earliest)
@@ -350,6 +386,9 @@ void recall_review(struct daemon *d)
 	struct bm_error err = {};
 	bool held = false, files = false;
 
+	/* A Bench that is not restored yet has neither mounts nor tasks to look at. */
+	if (d->restoring)
+		return;
 	for (struct bench *b = d->model.benches; b; b = b->next) {
 		uint64_t end = end_expired(d, b, &files);
 

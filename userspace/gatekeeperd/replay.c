@@ -97,10 +97,6 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
-	if (grant->kind == GRANT_FILE && bm_json_bool(json, "closed")) {
-		bench_close_grant(bench, grant);
-		return 0;
-	}
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -108,7 +104,10 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	for (size_t i = 0; mounts && i < GRANT_MOUNTS && i < json_object_array_length(mounts); i++)
 		grant->mounts[i] =
 			(uint64_t)json_object_get_int64(json_object_array_get_idx(mounts, i));
-	bench_retire_grant(bench, grant);
+	if (bm_json_bool(json, "closed"))
+		bench_close_grant(bench, grant);
+	else
+		bench_retire_grant(bench, grant);
 	return 0;
 }
 

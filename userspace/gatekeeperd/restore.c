@@ -208,10 +208,12 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 		if (!b->recalling)
 			bench_forget_revoked(b);
 	}
+	d->restoring = true;
 	for (struct bench *b = d->model.benches; b; b = next) {
 		next = b->next;
 		restore_or_break(d, b);
 	}
+	d->restoring = false;
 	recall_review(d);
 	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);

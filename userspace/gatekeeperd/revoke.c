@@ -16,7 +16,8 @@
 static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 		       struct json_object *found, struct bm_error *err)
 {
-	struct bm_grant tombstone = { .rights = 0, .grant = g->number };
+	/* With its expiry, so that the kernel ends what maps it should nobody live to do that. */
+	struct bm_grant tombstone = { .rights = 0, .grant = g->number, .expiry_ns = g->expiry_ns };
 	int r = bm_grant_put(d->kernel, bench->id, g->object, &tombstone, err);
 
 	if (r < 0)
@@ -24,8 +25,13 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 	r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
-	if (bench_alive(bench))
-		r = recall_grant(d, bench, g, found, err);
+	r = recall_grant(d, bench, g, found, err);
+	if (r < 0)
+		return r;
+	if (g->expiry_ns) {
+		tombstone.expiry_ns = 0;
+		r = bm_grant_put(d->kernel, bench->id, g->object, &tombstone, err);
+	}
 	return r < 0 ? r : nested_release(d, bench, g, err);
 }
 
