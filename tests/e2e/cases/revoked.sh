@@ -59,7 +59,7 @@ case_tells_what_was_held() {
 	same 3 "$code" 'the exit code of who held it'
 	soon no_hooks
 	bm events --bench e1 --format json
-	did '"hook":"file_permission","rule":"revoked"'
+	did '"hook":"getattr","rule":"revoked"'
 }
 
 case_in_json() {
@@ -124,7 +124,7 @@ case_ends_by_itself() {
 	soon no_grant
 	bm exec e1 -- cat /in/src/file
 	ended 1
-	[[ $(tail -n 1 /var/lib/benchmon/ledger.jsonl) == *'"reason":"expired"'* ]] ||
+	[[ $(tail -n 3 /var/lib/benchmon/ledger.jsonl) == *'"reason":"expired"'* ]] ||
 		fail 'the ledger does not say that it expired'
 	soon no_hooks
 }
