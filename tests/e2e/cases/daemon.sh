@@ -313,3 +313,27 @@ case_exec_image() {
 	did
 	rm -r "$disk/mode"
 }
+
+# When a grant ends outlives the daemon, and so does what meets it then.
+case_expiry() {
+	make_bench m1
+	mkdir "$disk/ends"
+	echo hello >"$disk/ends/file"
+	bm grant m1 file "$disk/ends:/in/ends" --for 1h --yes
+	did granted
+	bm grant m1 file "$disk/ends/file:/in/soon" --for 5s --yes
+	did granted
+	stop_daemon KILL
+	[[ -e /sys/fs/bpf/benchmon/links/recall ]] || fail 'no hook of a recall is attached'
+	bm show m1
+	did '/in/ends' '  until '
+	bm exec m1 -- cat /in/ends/file
+	did hello
+	soon eval 'bm show m1; [[ $out != */in/soon* ]]'
+	bm revoke m1 --all
+	did
+	bm destroy m1
+	did
+	soon eval '[[ ! -e /sys/fs/bpf/benchmon/links/recall ]]'
+	rm -r "$disk/ends"
+}

@@ -129,23 +129,6 @@ case_ends_by_itself() {
 	soon no_hooks
 }
 
-# A restart knows when.
-case_ends_after_restart() {
-	granted --for 1h
-	bm show e1
-	did '  until '
-	daemon_pid
-	kill -KILL "$daemon"
-	soon gone "$daemon"
-	bm show e1
-	did '  until '
-	bm exec e1 -- cat /in/src/file
-	did hello
-	bm revoke "$id"
-	did "$id revoked"
-	soon no_hooks
-}
-
 case_net_ends_by_itself() {
 	bm grant e1 net 198.51.100.10:80 --for 1s --yes
 	did 'granted: 198.51.100.10:80'
