@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 3
+#define BM_ABI_VERSION 4
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -80,6 +80,22 @@ enum bm_hook {
 	BM_HOOK_IO_URING,
 	BM_HOOK_EXPIRY,
 	BM_HOOK_PERSONALITY,
+	BM_HOOK_CAPABLE,
+	BM_HOOK_MOUNT, /* and umount, remount, pivot_root, move_mount, a new file system's options
+			*/
+	BM_HOOK_USERNS,
+	BM_HOOK_DEVICE,
+	BM_HOOK_SYSCTL,
+	BM_HOOK_TASK, /* limits, priority, scheduling, memory, groups of another process */
+	BM_HOOK_IPC,
+	BM_HOOK_UNIX,
+	BM_HOOK_CLONE,
+	BM_HOOK_BPF,
+	BM_HOOK_PERF_EVENT,
+	BM_HOOK_MODULE,
+	BM_HOOK_KEY,
+	BM_HOOK_USERFAULTFD,
+	BM_HOOK_CORE_DUMP,
 	BM_HOOK_MAX,
 };
 
@@ -106,6 +122,17 @@ enum bm_rule {
 	BM_RULE_UNKNOWN_BENCH, /* a cgroup program that was told no Bench */
 	BM_RULE_EXEC_IMAGE,    /* exec: image, and this is not of the image, or could be made so */
 	BM_RULE_EXCEPTED,      /* its grant leaves this name out, or leaves it ro */
+	BM_RULE_CAPABILITY,    /* not in the Bench's mask, whatever its container was given */
+	BM_RULE_MOUNTS,        /* a Bench changes no mounts */
+	BM_RULE_USERNS,        /* a user namespace, and the Bench is not of those that may */
+	BM_RULE_DEVICE,        /* another device than null, zero, full, random, tty and terminals */
+	BM_RULE_OUTSIDE,       /* a process or socket that is not of this Bench */
+	BM_RULE_SHARED,        /* a namespace that the Bench shares with others */
+	BM_RULE_KERNEL,        /* kernel surface that no work needs: bpf, perf, modules, keys */
+	BM_RULE_CGROUP,        /* would lead out of the Bench's cgroup */
+	BM_RULE_HOLDER,        /* pid 1 of a Bench that benchmon made: it holds what the Bench is */
+	BM_RULE_TELLS,         /* a file of procfs or sysfs that tells of the host, or changes it */
+	BM_RULE_CORE_DUMP,     /* a helper of the host's might read it */
 	BM_RULE_MAX,
 };
 
@@ -113,7 +140,20 @@ enum bm_rule {
 enum bm_bench_flags {
 	BM_BENCH_NESTED = 1, /* objects within objects, or excepted names: the nearest decides */
 	BM_BENCH_IMAGE = 2,  /* exec: image. Nothing executes but what is in its read-only rootfs */
+	BM_BENCH_USERNS = 4, /* --allow-userns: it may make user namespaces */
+	BM_BENCH_SHARED_IPC = 8,  /* its IPC namespace is others' too: it has none */
+	BM_BENCH_SHARED_PID = 16, /* its pid namespace is others' too */
+	BM_BENCH_HOLDER = 32,     /* pid 1 of its pid namespace is the holder */
 };
+
+/*
+ * CAP_*, as bits: what package managers and builds need. CHOWN, DAC_OVERRIDE, FOWNER, FSETID,
+ * KILL, SETGID, SETUID, NET_BIND_SERVICE, SYS_CHROOT, AUDIT_WRITE (su and its like fail without),
+ * SETFCAP.
+ */
+#define BM_CAPABILITIES                                                                            \
+	(1ull << 0 | 1ull << 1 | 1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 |       \
+	 1ull << 10 | 1ull << 18 | 1ull << 29 | 1ull << 31)
 
 /* benches: cgroup id -> struct bm_bench */
 struct bm_bench {
@@ -123,6 +163,7 @@ struct bm_bench {
 	__u64 attached_ns;
 	__u32 flags; /* enum bm_bench_flags */
 	__u32 pad;
+	__u64 capabilities; /* 1 << CAP_*: what it may use of what its container was given */
 };
 
 /* Most distinct cgroup levels that Benches may lie at; one more is refused at attach. */
@@ -265,6 +306,16 @@ struct bm_event_task {
 	__u32 pad;
 };
 
+/*
+ * What is no file, task or socket: a capability's number, a command of bpf(2), a device as
+ * major << 20 | minor, the name of a module, of a sysctl.
+ */
+struct bm_event_subject {
+	__u32 number;
+	__u32 access; /* device: BPF_DEVCG_ACC_* */
+	char name[BM_NAME_LEN];
+};
+
 struct bm_event {
 	__u64 time_ns; /* CLOCK_BOOTTIME */
 	__u64 seq;
@@ -283,6 +334,7 @@ struct bm_event {
 		struct bm_event_arrival arrival;
 		struct bm_event_task task;
 		struct bm_event_socket socket;
+		struct bm_event_subject subject;
 	};
 };
 
@@ -304,7 +356,7 @@ struct bm_task {
 	__u64 mapped[BM_TASK_MAPPED];
 };
 
-_Static_assert(sizeof(struct bm_bench) == 24, "map value");
+_Static_assert(sizeof(struct bm_bench) == 32, "map value");
 _Static_assert(sizeof(struct bm_config) == 48 + 8 * BM_FILTER_WORDS, "global variable");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");

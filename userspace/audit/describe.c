@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/names.h"
 
 /* The kernel copies at most BM_NAME_LEN - 1 bytes: a name of that length may go on. */
 static bool name_cut(const char *name)
@@ -92,6 +93,27 @@ const char *bm_describe_net(const struct bm_event_net *net, char buf[BM_NET_LEN]
 	snprintf(buf, BM_NET_LEN, "%s%s%s%s/%s", v4 ? "" : "[",
 		 format_address(net->address, address), v4 ? "" : "]", port,
 		 protocol_name(net->protocol, number));
+	return buf;
+}
+
+/* The kernel's BPF_DEVCG_DEV_*, in the low half. */
+#define DEVICE_BLOCK 1
+
+const char *bm_describe_subject(const struct bm_event *event, char *buf, size_t size)
+{
+	const struct bm_event_subject *subject = &event->subject;
+	char shown[BM_NAME_LEN * 4 + 4];
+
+	if (event->hook == BM_HOOK_CAPABLE)
+		snprintf(buf, size, "%s", bm_capability_name(subject->number));
+	else if (event->hook == BM_HOOK_DEVICE)
+		snprintf(buf, size, "%c %u:%u",
+			 (subject->access & 0xffff) == DEVICE_BLOCK ? 'b' : 'c',
+			 subject->number >> 20, subject->number & 0xfffff);
+	else if (subject->name[0])
+		snprintf(buf, size, "%s", bm_escape(subject->name, shown, sizeof(shown)));
+	else
+		snprintf(buf, size, "%u", subject->number);
 	return buf;
 }
 

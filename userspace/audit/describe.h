@@ -3,6 +3,8 @@
 #ifndef BENCHMON_DESCRIBE_H
 #define BENCHMON_DESCRIBE_H
 
+#include <stddef.h>
+
 #include "bpf/abi.h"
 
 /* Each byte of a name can become "\xNN". */
@@ -14,6 +16,9 @@ const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_
 #define BM_NET_LEN 72
 /* "198.51.100.10:80/tcp", "[2001:db8::1]:443/udp", "198.51.100.10/icmp"; returns buf. */
 const char *bm_describe_net(const struct bm_event_net *net, char buf[BM_NET_LEN]);
+
+/* "CAP_SYS_ADMIN", "b 7:0", "overlay", "command 5"; returns buf. */
+const char *bm_describe_subject(const struct bm_event *event, char *buf, size_t size);
 
 #define BM_HINT_LEN (BM_PATH_LEN + 128)
 /* The command that would allow what was denied; NULL when there is none. */

@@ -22,29 +22,38 @@ enum kind {
 	KIND_ARRIVAL,
 	KIND_TASK,
 	KIND_SOCKET,
+	KIND_SUBJECT,
 };
 
 static const enum kind kinds[] = {
-	[BM_HOOK_FILE_OPEN] = KIND_FILE,    [BM_HOOK_EXEC] = KIND_FILE,
-	[BM_HOOK_MMAP] = KIND_FILE,         [BM_HOOK_MPROTECT] = KIND_FILE,
-	[BM_HOOK_CONNECT4] = KIND_NET,      [BM_HOOK_CONNECT6] = KIND_NET,
-	[BM_HOOK_SENDMSG4] = KIND_NET,      [BM_HOOK_SENDMSG6] = KIND_NET,
-	[BM_HOOK_EGRESS] = KIND_NET,        [BM_HOOK_INGRESS] = KIND_NET,
-	[BM_HOOK_ARRIVAL] = KIND_ARRIVAL,   [BM_HOOK_PTRACE] = KIND_TASK,
-	[BM_HOOK_SIGNAL] = KIND_TASK,       [BM_HOOK_SOCKET] = KIND_SOCKET,
-	[BM_HOOK_SETSOCKOPT] = KIND_SOCKET, [BM_HOOK_RECEIVE] = KIND_FILE,
-	[BM_HOOK_IOCTL] = KIND_FILE,        [BM_HOOK_LOCK] = KIND_FILE,
-	[BM_HOOK_FCNTL] = KIND_FILE,        [BM_HOOK_MKNOD] = KIND_FILE,
-	[BM_HOOK_MKDIR] = KIND_FILE,        [BM_HOOK_RMDIR] = KIND_FILE,
-	[BM_HOOK_UNLINK] = KIND_FILE,       [BM_HOOK_SYMLINK] = KIND_FILE,
-	[BM_HOOK_LINK] = KIND_FILE,         [BM_HOOK_RENAME] = KIND_FILE,
-	[BM_HOOK_TRUNCATE] = KIND_FILE,     [BM_HOOK_CHMOD] = KIND_FILE,
-	[BM_HOOK_CHOWN] = KIND_FILE,        [BM_HOOK_SETATTR] = KIND_FILE,
-	[BM_HOOK_SETXATTR] = KIND_FILE,     [BM_HOOK_GETXATTR] = KIND_FILE,
-	[BM_HOOK_GETATTR] = KIND_FILE,      [BM_HOOK_READLINK] = KIND_FILE,
-	[BM_HOOK_NOTIFY] = KIND_FILE,       [BM_HOOK_FILE_PERMISSION] = KIND_FILE,
-	[BM_HOOK_LOOKUP] = KIND_FILE,       [BM_HOOK_IO_URING] = KIND_FILE,
-	[BM_HOOK_EXPIRY] = KIND_FILE,       [BM_HOOK_PERSONALITY] = KIND_FILE,
+	[BM_HOOK_FILE_OPEN] = KIND_FILE,     [BM_HOOK_EXEC] = KIND_FILE,
+	[BM_HOOK_MMAP] = KIND_FILE,          [BM_HOOK_MPROTECT] = KIND_FILE,
+	[BM_HOOK_CONNECT4] = KIND_NET,       [BM_HOOK_CONNECT6] = KIND_NET,
+	[BM_HOOK_SENDMSG4] = KIND_NET,       [BM_HOOK_SENDMSG6] = KIND_NET,
+	[BM_HOOK_EGRESS] = KIND_NET,         [BM_HOOK_INGRESS] = KIND_NET,
+	[BM_HOOK_ARRIVAL] = KIND_ARRIVAL,    [BM_HOOK_PTRACE] = KIND_TASK,
+	[BM_HOOK_SIGNAL] = KIND_TASK,        [BM_HOOK_SOCKET] = KIND_SOCKET,
+	[BM_HOOK_SETSOCKOPT] = KIND_SOCKET,  [BM_HOOK_RECEIVE] = KIND_FILE,
+	[BM_HOOK_IOCTL] = KIND_FILE,         [BM_HOOK_LOCK] = KIND_FILE,
+	[BM_HOOK_FCNTL] = KIND_FILE,         [BM_HOOK_MKNOD] = KIND_FILE,
+	[BM_HOOK_MKDIR] = KIND_FILE,         [BM_HOOK_RMDIR] = KIND_FILE,
+	[BM_HOOK_UNLINK] = KIND_FILE,        [BM_HOOK_SYMLINK] = KIND_FILE,
+	[BM_HOOK_LINK] = KIND_FILE,          [BM_HOOK_RENAME] = KIND_FILE,
+	[BM_HOOK_TRUNCATE] = KIND_FILE,      [BM_HOOK_CHMOD] = KIND_FILE,
+	[BM_HOOK_CHOWN] = KIND_FILE,         [BM_HOOK_SETATTR] = KIND_FILE,
+	[BM_HOOK_SETXATTR] = KIND_FILE,      [BM_HOOK_GETXATTR] = KIND_FILE,
+	[BM_HOOK_GETATTR] = KIND_FILE,       [BM_HOOK_READLINK] = KIND_FILE,
+	[BM_HOOK_NOTIFY] = KIND_FILE,        [BM_HOOK_FILE_PERMISSION] = KIND_FILE,
+	[BM_HOOK_LOOKUP] = KIND_FILE,        [BM_HOOK_IO_URING] = KIND_FILE,
+	[BM_HOOK_EXPIRY] = KIND_FILE,        [BM_HOOK_PERSONALITY] = KIND_FILE,
+	[BM_HOOK_CAPABLE] = KIND_SUBJECT,    [BM_HOOK_MOUNT] = KIND_SUBJECT,
+	[BM_HOOK_USERNS] = KIND_SUBJECT,     [BM_HOOK_DEVICE] = KIND_SUBJECT,
+	[BM_HOOK_SYSCTL] = KIND_SUBJECT,     [BM_HOOK_TASK] = KIND_TASK,
+	[BM_HOOK_IPC] = KIND_SUBJECT,        [BM_HOOK_UNIX] = KIND_SUBJECT,
+	[BM_HOOK_CLONE] = KIND_SUBJECT,      [BM_HOOK_BPF] = KIND_SUBJECT,
+	[BM_HOOK_PERF_EVENT] = KIND_SUBJECT, [BM_HOOK_MODULE] = KIND_SUBJECT,
+	[BM_HOOK_KEY] = KIND_SUBJECT,        [BM_HOOK_USERFAULTFD] = KIND_SUBJECT,
+	[BM_HOOK_CORE_DUMP] = KIND_SUBJECT,
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == BM_HOOK_MAX, "a kind for each hook");
 
@@ -81,6 +90,9 @@ static bool event_valid(const struct bm_event *event, size_t size)
 		return rest >= sizeof(event->arrival);
 	case KIND_SOCKET:
 		return rest >= sizeof(event->socket);
+	case KIND_SUBJECT:
+		return rest >= sizeof(event->subject) &&
+		       memchr(event->subject.name, '\0', sizeof(event->subject.name));
 	default:
 		return rest >= sizeof(event->task);
 	}
@@ -202,6 +214,18 @@ static int add_socket(struct json_object *json, const struct bm_event *event)
 	return 0;
 }
 
+static int add_subject(struct json_object *json, const struct bm_event *event)
+{
+	struct json_object *subject = json_object_new_object();
+	char text[BM_NAME_LEN * 4 + 4];
+
+	if (!subject)
+		return -ENOMEM;
+	bm_json_add(json, "subject", subject);
+	bm_json_add_string(subject, "what", bm_describe_subject(event, text, sizeof(text)));
+	return 0;
+}
+
 static int add_kind(struct json_object *json, const struct bm_event *event, const char *bench)
 {
 	char text[BM_NET_LEN];
@@ -216,6 +240,8 @@ static int add_kind(struct json_object *json, const struct bm_event *event, cons
 		return add_arrival(json, event);
 	case KIND_SOCKET:
 		return add_socket(json, event);
+	case KIND_SUBJECT:
+		return add_subject(json, event);
 	default:
 		return add_target(json, &event->task);
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/capability.h>
+
 static const char *const hooks[] = {
 	[BM_HOOK_FILE_OPEN] = "file_open",
 	[BM_HOOK_EXEC] = "exec",
@@ -46,6 +48,21 @@ static const char *const hooks[] = {
 	[BM_HOOK_IO_URING] = "io_uring",
 	[BM_HOOK_EXPIRY] = "expiry",
 	[BM_HOOK_PERSONALITY] = "personality",
+	[BM_HOOK_CAPABLE] = "capable",
+	[BM_HOOK_MOUNT] = "mount",
+	[BM_HOOK_USERNS] = "userns",
+	[BM_HOOK_DEVICE] = "device",
+	[BM_HOOK_SYSCTL] = "sysctl",
+	[BM_HOOK_TASK] = "task",
+	[BM_HOOK_IPC] = "ipc",
+	[BM_HOOK_UNIX] = "unix",
+	[BM_HOOK_CLONE] = "clone",
+	[BM_HOOK_BPF] = "bpf",
+	[BM_HOOK_PERF_EVENT] = "perf_event",
+	[BM_HOOK_MODULE] = "module",
+	[BM_HOOK_KEY] = "key",
+	[BM_HOOK_USERFAULTFD] = "userfaultfd",
+	[BM_HOOK_CORE_DUMP] = "core_dump",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -71,6 +88,17 @@ static const char *const rules[] = {
 	[BM_RULE_UNKNOWN_BENCH] = "unknown-bench",
 	[BM_RULE_EXEC_IMAGE] = "exec-image",
 	[BM_RULE_EXCEPTED] = "excepted",
+	[BM_RULE_CAPABILITY] = "capability",
+	[BM_RULE_MOUNTS] = "mounts",
+	[BM_RULE_USERNS] = "userns",
+	[BM_RULE_DEVICE] = "device",
+	[BM_RULE_OUTSIDE] = "outside",
+	[BM_RULE_SHARED] = "shared-namespace",
+	[BM_RULE_KERNEL] = "kernel-surface",
+	[BM_RULE_CGROUP] = "cgroup",
+	[BM_RULE_HOLDER] = "holder",
+	[BM_RULE_TELLS] = "tells-of-host",
+	[BM_RULE_CORE_DUMP] = "core-dump",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 
@@ -79,6 +107,57 @@ static const char *const verdicts[] = {
 	[BM_DENY] = "deny",
 };
 _Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == BM_VERDICT_MAX, "a name for each verdict");
+
+static const char *const capabilities[] = {
+	[CAP_CHOWN] = "CAP_CHOWN",
+	[CAP_DAC_OVERRIDE] = "CAP_DAC_OVERRIDE",
+	[CAP_DAC_READ_SEARCH] = "CAP_DAC_READ_SEARCH",
+	[CAP_FOWNER] = "CAP_FOWNER",
+	[CAP_FSETID] = "CAP_FSETID",
+	[CAP_KILL] = "CAP_KILL",
+	[CAP_SETGID] = "CAP_SETGID",
+	[CAP_SETUID] = "CAP_SETUID",
+	[CAP_SETPCAP] = "CAP_SETPCAP",
+	[CAP_LINUX_IMMUTABLE] = "CAP_LINUX_IMMUTABLE",
+	[CAP_NET_BIND_SERVICE] = "CAP_NET_BIND_SERVICE",
+	[CAP_NET_BROADCAST] = "CAP_NET_BROADCAST",
+	[CAP_NET_ADMIN] = "CAP_NET_ADMIN",
+	[CAP_NET_RAW] = "CAP_NET_RAW",
+	[CAP_IPC_LOCK] = "CAP_IPC_LOCK",
+	[CAP_IPC_OWNER] = "CAP_IPC_OWNER",
+	[CAP_SYS_MODULE] = "CAP_SYS_MODULE",
+	[CAP_SYS_RAWIO] = "CAP_SYS_RAWIO",
+	[CAP_SYS_CHROOT] = "CAP_SYS_CHROOT",
+	[CAP_SYS_PTRACE] = "CAP_SYS_PTRACE",
+	[CAP_SYS_PACCT] = "CAP_SYS_PACCT",
+	[CAP_SYS_ADMIN] = "CAP_SYS_ADMIN",
+	[CAP_SYS_BOOT] = "CAP_SYS_BOOT",
+	[CAP_SYS_NICE] = "CAP_SYS_NICE",
+	[CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE",
+	[CAP_SYS_TIME] = "CAP_SYS_TIME",
+	[CAP_SYS_TTY_CONFIG] = "CAP_SYS_TTY_CONFIG",
+	[CAP_MKNOD] = "CAP_MKNOD",
+	[CAP_LEASE] = "CAP_LEASE",
+	[CAP_AUDIT_WRITE] = "CAP_AUDIT_WRITE",
+	[CAP_AUDIT_CONTROL] = "CAP_AUDIT_CONTROL",
+	[CAP_SETFCAP] = "CAP_SETFCAP",
+	[CAP_MAC_OVERRIDE] = "CAP_MAC_OVERRIDE",
+	[CAP_MAC_ADMIN] = "CAP_MAC_ADMIN",
+	[CAP_SYSLOG] = "CAP_SYSLOG",
+	[CAP_WAKE_ALARM] = "CAP_WAKE_ALARM",
+	[CAP_BLOCK_SUSPEND] = "CAP_BLOCK_SUSPEND",
+	[CAP_AUDIT_READ] = "CAP_AUDIT_READ",
+	[CAP_PERFMON] = "CAP_PERFMON",
+	[CAP_BPF] = "CAP_BPF",
+	[CAP_CHECKPOINT_RESTORE] = "CAP_CHECKPOINT_RESTORE",
+};
+_Static_assert(sizeof(capabilities) / sizeof(capabilities[0]) == CAP_LAST_CAP + 1,
+	       "a name for each capability");
+
+const char *bm_capability_name(uint32_t capability)
+{
+	return capability <= CAP_LAST_CAP ? capabilities[capability] : "?";
+}
 
 const char *bm_hook_name(uint32_t hook)
 {

@@ -12,6 +12,8 @@
 const char *bm_hook_name(uint32_t hook);
 const char *bm_rule_name(uint32_t rule);
 const char *bm_verdict_name(uint32_t verdict);
+/* "CAP_CHOWN". */
+const char *bm_capability_name(uint32_t capability);
 
 #define BM_RIGHTS_LEN 4
 /* "rw", "x", "" ...; returns buf. */

@@ -48,6 +48,7 @@ const char *cli_event_object(struct json_object *event, char *buf, size_t size)
 	struct json_object *object = bm_json_get(event, "object", json_type_object);
 
 	struct json_object *socket = bm_json_get(event, "socket", json_type_object);
+	struct json_object *subject = bm_json_get(event, "subject", json_type_object);
 	size_t used = 0;
 
 	if (object)
@@ -61,6 +62,8 @@ const char *cli_event_object(struct json_object *event, char *buf, size_t size)
 		}
 		return buf;
 	}
+	if (subject)
+		return cli_show_key(subject, "what", buf, size);
 	return cli_show_key(event, "destination", buf, size);
 }
 

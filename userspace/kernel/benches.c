@@ -127,7 +127,9 @@ static int attach_program(struct bm_kernel *kernel, uint32_t bench, int cgroup, 
 static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
 		 uint32_t level, uint32_t flags, struct bm_error *err)
 {
-	struct bm_bench entry = { .id = bench, .level = level, .flags = flags };
+	struct bm_bench entry = {
+		.id = bench, .level = level, .flags = flags, .capabilities = BM_CAPABILITIES
+	};
 	struct bm_cgroup know = { .bench = bench };
 	struct bm_stats zero = {};
 	char path[PIN_PATH];
@@ -239,13 +241,18 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *er
 	return 0;
 }
 
+int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *ret)
+{
+	return bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, ret);
+}
+
 bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags)
 {
 	struct bm_bench entry;
 	struct bm_cgroup know;
 
 	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench ||
-	    flags & ~entry.flags)
+	    flags & ~entry.flags || entry.capabilities & ~BM_CAPABILITIES)
 		return false;
 	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 || know.bench != bench)
 		return false;

@@ -111,6 +111,8 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *er
  * attached.
  */
 bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags);
+/* What the kernel's table says of it; -ENOENT. */
+int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *ret);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
 
 /*
