@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table in the Bench, on the running kernel (root). */
 #include <netinet/ip.h>
+#include <sys/stat.h>
 
 #include "bench/cgroup.h"
 #include "network_lab.h"
@@ -275,18 +276,22 @@ static bool reaches(const char *cgroup, const char *text, bool wanted)
 static void test_shared(void **state)
 {
 	static const char *const open[] = { WORLD4 ":80", HOST4 ":81", "127.0.0.1:82" };
+	static const char *const dirs[] = { "nft-test", "nft-test/in" };
 	struct bm_nft nft = { .netns = host_ns, .table = "benchmon-t1" };
-	autoclose world = serve(world_ns, WORLD4 ":80"), inbound = -1;
+	autoclose world = serve(world_ns, WORLD4 ":80"), inbound = -1, sniffer = -1;
 	autoclose local = serve(host_ns, HOST4 ":81"), lo = serve(host_ns, "127.0.0.1:82");
 	struct bm_destination granted = dest(WORLD4 ":80"), *list = NULL;
 	autocgroup cgroup = BM_CGROUP_NONE;
 	autofree char *rules = NULL;
 	struct bm_error err = {};
 	size_t count = 0;
+	char path[256];
 
 	(void)state;
-	ok(bm_cgroup_make_slice("nft-test", &err), &err);
-	ok(bm_cgroup_make_slice("nft-test/in", &err), &err);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", bm_cgroup_root(), dirs[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
 	ok(bm_cgroup_open("/nft-test", &cgroup, &err), &err);
 	nft.cgroup = cgroup.id;
 	nft.level = cgroup.level;
@@ -298,10 +303,14 @@ static void test_shared(void **state)
 		assert_false(reaches("/nft-test/in", open[i], false));
 		assert_true(reaches("", open[i], true));
 	}
+	sniffer = sniff(world_ns, "w0", ETH_P_IP);
 	move_to("/nft-test/in");
 	inbound = serve(host_ns, HOST4 ":83");
-	raw4(host_ns, WORLD4 ":80/udp", 0, 0);
+	raw4(host_ns, WORLD4 ":84/udp", 0, 0);
 	move_to("");
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	assert_true(raw4(host_ns, WORLD4 ":84/udp", 0, 0));
+	assert_int_equal(sniffed(sniffer, 1), 1);
 	assert_true(blocked(world_ns, HOST4 ":83"));
 	assert_true(blocked(host_ns, HOST4 ":83"));
 	ok(bm_nft_add(&nft, &granted, &err), &err);

@@ -26,23 +26,6 @@ static ino_t namespace_of(pid_t pid, const char *name)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* Calls fn for each thread: each may unshare namespaces of its own. */
-static int each_thread(pid_t pid, int (*fn)(void *ctx, pid_t tid), void *ctx)
-{
-	char path[64];
-	autoclosedir DIR *threads = NULL;
-	struct dirent *entry;
-	int r = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	threads = opendir(path);
-	while (r == 0 && threads && (entry = readdir(threads)))
-		/* /proc/TID is there for every thread, also where no readdir shows it. */
-		if (isdigit((unsigned char)entry->d_name[0]))
-			r = fn(ctx, atoi(entry->d_name));
-	return r;
-}
-
 struct members {
 	ino_t mnt;
 	pid_t stranger;
@@ -59,7 +42,7 @@ static int is_stranger(void *ctx, pid_t tid)
 
 static int find_stranger(void *ctx, pid_t pid)
 {
-	return each_thread(pid, is_stranger, ctx);
+	return bm_threads_each(pid, is_stranger, ctx);
 }
 
 static int check_members(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
@@ -75,15 +58,6 @@ static int check_members(const struct bm_target *target, const struct bm_cgroup_
 				 "cgroup %s also holds process %d of another mount namespace",
 				 cgroup->path, m.stranger)
 		       : 0;
-}
-
-static bool in_cgroup(pid_t pid, const struct bm_cgroup_ref *cgroup)
-{
-	char path[BM_CGROUP_PATH];
-	size_t len = strlen(cgroup->path);
-
-	return bm_cgroup_of_pid(pid, path, NULL) == 0 && !strncmp(path, cgroup->path, len) &&
-	       (!path[len] || path[len] == '/');
 }
 
 struct sharing {
@@ -119,8 +93,8 @@ int bm_namespaces_shared(const struct bm_target *target, const struct bm_cgroup_
 	while ((entry = readdir(proc))) {
 		pid_t other = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-		if (other && !in_cgroup(other, cgroup))
-			each_thread(other, find_shared, &s);
+		if (other && !bm_cgroup_holds(cgroup, other))
+			bm_threads_each(other, find_shared, &s);
 	}
 	*ret = s.found;
 	return 0;

@@ -59,8 +59,7 @@ static bool on_host(const struct bm_mounts *host, const struct bm_mount *m)
 	return false;
 }
 
-/* null, zero, full, random, urandom, tty: they hold nothing of the host. */
-static bool harmless_device(dev_t rdev)
+bool bm_device_harmless(dev_t rdev)
 {
 	static const unsigned allowed[][2] = { { 1, 3 }, { 1, 5 }, { 1, 7 },
 					       { 1, 8 }, { 1, 9 }, { 5, 0 } };
@@ -116,7 +115,7 @@ const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 		*ret_rights = BM_R | BM_X | write;
 		return "rootfs";
 	}
-	if (S_ISCHR(mode) && harmless_device(rdev)) {
+	if (S_ISCHR(mode) && bm_device_harmless(rdev)) {
 		*ret_rights = BM_R | BM_W;
 		return "device";
 	}

@@ -33,6 +33,9 @@ int bm_own_add(struct bm_own_list *own, const char *what, const char *path, uint
 /* exec: image. Of what executes nothing is written, of what is written nothing executes. */
 void bm_own_image(struct bm_own_list *own);
 
+/* null, zero, full, random, urandom, tty: they hold nothing of the host. */
+bool bm_device_harmless(dev_t rdev);
+
 /* By what its mounts are told from others'. */
 struct bm_own_place {
 	/* Where its runtime's mounts are seen: BM_HOST_VIEW, or "" for what this process mounted.

@@ -19,6 +19,7 @@
 #include "bench/box.h"
 #include "bench/container.h"
 #include "bench/own.h"
+#include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
@@ -322,6 +323,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
 				   bench->cgroup.level, bench_flags(bench), err);
+	if (r == 0 && !how->waiting)
+		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
