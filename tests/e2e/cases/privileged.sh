@@ -214,13 +214,13 @@ programs_gone() { # BENCH: as by root's own hand
 # What it has taken hold of before, and no wall would meet again: it is not attached while it has.
 holding() { # PERL WORDS...
 	local holder=
-	"${runc[@]}" exec p1 /usr/bin/perl -e "$1"'; open(my $f, ">", "/work/ready"); close $f; sleep' \
+	"${runc[@]}" exec p1 /usr/bin/perl -e "$1"'; open(my $f, ">", "/work/at"); print $f $$; close $f; rename "/work/at", "/work/ready"; sleep' \
 		</dev/null >/dev/null 2>&1 &
 	holder=$!
 	soon test -e "/proc/$pid/root/work/ready"
 	bm attach a1 p1
 	refused 125 "${@:2}" '(rule: held)' 'end that process, or attach between create and start'
-	in_container p1 /usr/bin/pkill -KILL perl
+	kill -9 "$(<"/proc/$pid/root/work/ready")"
 	wait "$holder" || :
 	rm "/proc/$pid/root/work/ready"
 }
