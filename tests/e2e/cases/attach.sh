@@ -132,6 +132,9 @@ life() { # CONTAINER PID HOW...
 		cgroup_inet6_connect cgroup_udp4_sendmsg cgroup_udp6_sendmsg
 	in_container "$container" /busybox echo works
 	did works
+	# Its own cgroup alone is in sight.
+	in_container "$container" /busybox cat /sys/fs/cgroup/cgroup.procs
+	did 1
 	volume_gone "$container"
 	mounted_back "$pid"
 	volume_closed "$container"

@@ -47,7 +47,7 @@ privileged() { # the filter of such a configuration
 	printf '%s' "[$(capabilities)] as \$all | .process.capabilities =
 		{bounding: \$all, effective: \$all, permitted: \$all, inheritable: \$all} |
 		.process.noNewPrivileges = false |
-		del(.linux.namespaces[] | select(.type | IN(\"pid\", \"ipc\", \"network\"))) |
+		del(.linux.namespaces[] | select(.type | IN(\"pid\", \"ipc\", \"network\", \"cgroup\"))) |
 		del(.linux.seccomp, .linux.maskedPaths, .linux.readonlyPaths) |
 		.linux.resources.devices = [{allow: true, access: \"rwm\"}] |
 		.linux.devices = $(devices) |
@@ -352,6 +352,22 @@ case_init_ends() {
 	detached 0
 	kill -9 "$other"
 	soon gone "$other"
+	removed p1
+}
+
+# Everything is taken away by force: also what lies in the host's network.
+case_unload() {
+	made /busybox sleep infinity
+	started p1
+	attached
+	same 1 "$(nft list tables | grep -c benchmon-a1)" 'its tables'
+	stop_daemon
+	capture gatekeeperd --unload --force
+	did
+	soon gone "$pid"
+	same '' "$(nft list tables | grep benchmon)" 'the table that is left'
+	bm ls
+	did
 	removed p1
 }
 
