@@ -146,6 +146,7 @@ enum bm_bench_flags {
 	BM_BENCH_SHARED_IPC = 8,  /* its IPC namespace is others' too: it has none */
 	BM_BENCH_SHARED_PID = 16, /* its pid namespace is others' too */
 	BM_BENCH_HOLDER = 32,     /* pid 1 of its pid namespace is the holder */
+	BM_BENCH_SHARED_NET = 64, /* its network is others' too: its loopback is not its own */
 };
 
 /*
@@ -193,7 +194,7 @@ struct bm_config {
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
 struct bm_cgroup {
 	__u32 bench; /* 0 until user space has set it: deny */
-	__u32 pad;
+	__u32 flags; /* enum bm_bench_flags */
 };
 
 /* objects: inode storage. An id is global and never used twice. */
