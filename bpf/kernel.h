@@ -45,7 +45,16 @@ struct qstr {
 	const unsigned char *name;
 } KERNEL;
 
+struct seqcount {
+	unsigned int sequence;
+} KERNEL;
+
+struct seqcount_spinlock {
+	struct seqcount seqcount;
+} KERNEL;
+
 struct dentry {
+	struct seqcount_spinlock d_seq; /* odd, then higher, whenever its name or parent changes */
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
