@@ -3,25 +3,8 @@
 #ifndef BENCHMON_BPF_DECIDE_H
 #define BENCHMON_BPF_DECIDE_H
 
-#include "excepts.h"
-#include "judge.h"
 #include "kernfs.h"
-
-/* True when inode is an object with an entry for this Bench; that entry then decides. */
-static __always_inline bool object_decides(__u32 bench, __u64 object, __u32 wanted,
-					   struct decision *ret)
-{
-	struct bm_grant_key key = { .bench = bench, .object = object };
-	struct bm_grant *grant = bpf_map_lookup_elem(&grants, &key);
-
-	if (!grant)
-		return false;
-	ret->object = key.object;
-	ret->grant = grant->grant;
-	ret->expiry_ns = grant->expiry_ns;
-	ret->rule = judge(grant, wanted);
-	return true;
-}
+#include "walk.h"
 
 static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u32 wanted,
 					  struct decision *ret)
@@ -29,50 +12,6 @@ static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u3
 	struct bm_object *object = object_of(inode);
 
 	return object && object_decides(bench, object->id, wanted, ret);
-}
-
-/* The way up from a file, nearest first. What is found stands in decision. */
-struct walk {
-	struct dentry *dentry;
-	__u64 object; /* dentry's; 0: it is none */
-	__u32 bench;
-	__u32 wanted;
-	struct decision decision;
-};
-
-static long decide_step(__u32 i, struct walk *walk)
-{
-	struct dentry *dentry = walk->dentry, *parent = dentry->d_parent;
-	struct bm_object *object;
-
-	if (walk->object &&
-	    object_decides(walk->bench, walk->object, walk->wanted, &walk->decision))
-		return 1;
-	if (parent == dentry) {
-		walk->decision.rule = BM_RULE_NO_GRANT;
-		return 1;
-	}
-	object = object_of(parent->d_inode);
-	walk->object = object ? object->id : 0;
-	walk->dentry = parent;
-	return walk->object &&
-	       excepted(walk->bench, walk->object, dentry, walk->wanted, &walk->decision);
-}
-
-/* bpf_loop(): a loop the verifier follows level by level, which took most of the time to load. */
-static __noinline int decide_walk(__u32 bench, struct dentry *dentry, __u32 wanted,
-				  struct decision *ret)
-{
-	struct bm_object *object = object_of(dentry->d_inode);
-	struct walk walk = { .dentry = dentry,
-			     .object = object ? object->id : 0,
-			     .bench = bench,
-			     .wanted = wanted,
-			     .decision.rule = BM_RULE_DEPTH };
-
-	bpf_loop(BM_MAX_DEPTH, decide_step, &walk, 0);
-	*ret = walk.decision;
-	return 0;
 }
 
 /*

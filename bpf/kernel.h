@@ -19,6 +19,8 @@
 
 #define KERNEL __attribute__((preserve_access_index))
 
+#include "kernel_cgroup.h"
+
 typedef unsigned short umode_t;
 typedef unsigned int fmode_t;
 
@@ -45,7 +47,16 @@ struct qstr {
 	const unsigned char *name;
 } KERNEL;
 
+struct seqcount {
+	unsigned int sequence;
+} KERNEL;
+
+struct seqcount_spinlock {
+	struct seqcount seqcount;
+} KERNEL;
+
 struct dentry {
+	struct seqcount_spinlock d_seq; /* odd, then higher, whenever its name or parent changes */
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
@@ -70,26 +81,6 @@ struct file {
 struct linux_binprm {
 	struct vm_area_struct *vma;
 	struct file *file;
-} KERNEL;
-
-struct kernfs_node {
-	__u64 id;
-} KERNEL;
-
-struct cgroup;
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
-} KERNEL;
-
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
-} KERNEL;
-
-struct css_set {
-	struct cgroup *dfl_cgrp;
 } KERNEL;
 
 struct fdtable {

@@ -22,10 +22,6 @@ struct pid {
 	struct hlist_head tasks[1]; /* PIDTYPE_PID */
 } KERNEL;
 
-struct ns_common {
-	unsigned int inum;
-} KERNEL;
-
 struct net {
 	struct ns_common ns;
 } KERNEL;

@@ -180,6 +180,8 @@ static const struct probe probes[] = {
 	{ "self", probe_self, 2, "ADDRESS PORT in one TCP socket that connects to itself" },
 
 	{ "loop", tool_loop, 2, "opens PATH in N threads until it has failed often enough" },
+	{ "race", tool_race, 4, "opens PATH, and CONTROL, COUNT times r|rw among MOVEs" },
+	{ "swap", tool_swap, 1, "each MOVE (A=B, A>B) over and over" },
 	{ "stream", tool_stream, 2, "talks to ADDRESS PORT until no answer comes" },
 	{ "hold", tool_hold, 1, "waits for a line on stdin, then PROBE ARGS..." },
 	{ "held", tool_held, 2, "opens DIR in each way; after a line on stdin tries them all" },

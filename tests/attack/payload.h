@@ -52,6 +52,8 @@ probe_fn probe_listxattr, probe_stat, probe_lstat, probe_fstatat, probe_fstat, p
 probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 
 /* fds.c */
+long send_fd(int to, int fd);
+int receive_fd(int from); /* 0; EACCES when the kernel has left it out */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
 probe_fn probe_dnotify, probe_receive, probe_park, tool_send;
 
@@ -91,6 +93,9 @@ probe_fn tool_arrive, tool_remount, tool_mountin, tool_now, tool_deep;
 
 /* loop.c: what goes on while a grant is taken back */
 probe_fn tool_loop, tool_readers, tool_stream, tool_hold, tool_stay;
+
+/* race.c */
+probe_fn tool_race, tool_swap;
 
 /* held.c */
 probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps_alone,
