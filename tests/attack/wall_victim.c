@@ -111,24 +111,26 @@ int tool_victim(char **args)
 
 static int carried_of(const char *kind, const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int type = !strcmp(kind, "stream") ? SOCK_STREAM : SOCK_DGRAM, fd;
+	struct sockaddr_un address;
+	socklen_t size = address_of(path, "", &address);
+	int fd;
 
 	if (!strcmp(kind, "dir"))
 		return open(path, O_RDONLY | O_DIRECTORY);
+	if (!strcmp(kind, "dgram"))
+		return socket(AF_UNIX, SOCK_DGRAM, 0);
 	if (!strcmp(kind, "listener"))
 		return serve(SOCK_STREAM, path, "");
-	fd = socket(AF_UNIX, type, 0);
-	strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
-	if (type == SOCK_STREAM && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (serve(SOCK_STREAM, path, "") < 0 || connect(fd, (struct sockaddr *)&address, size) < 0)
 		return -1;
 	return fd;
 }
 
 /*
  * stream|dgram|listener|dir PATH COMMAND...: the command's stdin is a unix socket, and in it comes
- * a descriptor: a stream connected to PATH, a datagram socket, a listener at PATH, the directory
- * PATH.
+ * a descriptor: a stream connected to a listener at PATH, a datagram socket, a listener at PATH,
+ * the directory PATH.
  */
 int tool_carry(char **args)
 {
