@@ -98,6 +98,7 @@ static const struct {
 	{ "bm_remove_acl", "bpf_lsm_inode_remove_acl", 0 },
 	{ "bm_get_acl", "bpf_lsm_inode_get_acl", 0 },
 	{ "bm_ioctl_compat", "bpf_lsm_file_ioctl_compat", 0 },
+	{ "bm_setown_compat", "bpf_lsm_file_ioctl_compat", 0 },
 	{ "bm_personality", "__x64_sys_personality", 0 },
 	{ "bm_personality_32", "__ia32_sys_personality", 0 },
 	{ "bm_stack", "setup_arg_pages", 0 },
