@@ -146,6 +146,7 @@ enum bm_bench_flags {
 	BM_BENCH_SHARED_IPC = 8,  /* its IPC namespace is others' too: it has none */
 	BM_BENCH_SHARED_PID = 16, /* its pid namespace is others' too */
 	BM_BENCH_HOLDER = 32,     /* pid 1 of its pid namespace is the holder */
+	BM_BENCH_SHARED_NET = 64, /* its network is others' too: its loopback is not its own */
 };
 
 /*
@@ -188,12 +189,14 @@ struct bm_config {
 	__u32 abi; /* BM_ABI_VERSION; written and read by user space alone */
 	__u64 filter[BM_FILTER_WORDS];
 	__u64 next_object; /* user space alone */
+	__u32 host_net;    /* inode number of the host's network namespace */
+	__u32 pad;
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
 struct bm_cgroup {
 	__u32 bench; /* 0 until user space has set it: deny */
-	__u32 pad;
+	__u32 flags; /* enum bm_bench_flags */
 };
 
 /* objects: inode storage. An id is global and never used twice. */
@@ -232,6 +235,34 @@ struct bm_except_key {
 struct bm_except {
 	__u32 rights; /* what is left of the grant's: 0, BM_R, or BM_R | BM_W for a kept name */
 	__u32 grant;
+};
+
+/*
+ * tells: what of procfs and sysfs a Bench may read, component by component from the file system's
+ * root on. What is not there tells of the host. A longer name than fits is never there.
+ */
+#define BM_TELLS_NAME 36
+#define BM_MAX_TELLS 512
+enum bm_tells_node {
+	BM_TELLS_PROC = 1,
+	BM_TELLS_SYSFS = 2,
+	BM_TELLS_FREE = 16, /* the first of those that user space numbers */
+};
+
+enum bm_tells_kind {
+	BM_TELLS_EXACT, /* it, and for a directory the list of what is in it */
+	BM_TELLS_BELOW, /* and all below, but for names that are BM_TELLS_NEVER in it */
+	BM_TELLS_NEVER,
+};
+
+struct bm_tells_key {
+	__u32 parent;
+	char name[BM_TELLS_NAME]; /* padded with zeros */
+};
+
+struct bm_tells {
+	__u32 node;
+	__u32 kind;
 };
 
 /* The pool of the links' own IPv6 addresses is fd62:656e:6368::/48; how it begins. */
@@ -365,13 +396,15 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 32, "map value");
-_Static_assert(sizeof(struct bm_config) == 48 + 8 * BM_FILTER_WORDS, "global variable");
+_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS, "global variable");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_grant) == 16, "map value");
 _Static_assert(sizeof(struct bm_except_key) == 16 + BM_EXCEPT_NAME, "map key");
 _Static_assert(sizeof(struct bm_except) == 8, "map value");
+_Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
+_Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");

@@ -4,23 +4,8 @@
 #define BENCHMON_BPF_DECIDE_H
 
 #include "excepts.h"
-
-static __always_inline bool expired(__u64 expiry_ns)
-{
-	return expiry_ns && bpf_ktime_get_boot_ns() >= expiry_ns;
-}
-
-/* A host grant never has x, so that its lack is the noexec rule and not a matter of asking. */
-static __always_inline __u32 judge(const struct bm_grant *grant, __u32 wanted)
-{
-	if (!grant->rights)
-		return BM_RULE_REVOKED;
-	if (expired(grant->expiry_ns))
-		return BM_RULE_EXPIRED;
-	if (!(wanted & ~grant->rights))
-		return BM_RULE_NONE;
-	return wanted & ~grant->rights & BM_X ? BM_RULE_NOEXEC : BM_RULE_RIGHTS;
-}
+#include "judge.h"
+#include "kernfs.h"
 
 /* True when inode is an object with an entry for this Bench; that entry then decides. */
 static __always_inline bool object_decides(__u32 bench, __u64 object, __u32 wanted,
@@ -111,11 +96,21 @@ static __always_inline void own_root_decides(__u32 bench, struct vfsmount *mnt, 
  * disconnected dentry (open_by_handle_at) is its own parent and so finds nothing. In a Bench with
  * objects within objects, or excepted names, only the walk finds the nearest.
  */
-static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmount *mnt,
-				      struct dentry *dentry, __u32 wanted, struct decision *ret)
+static __always_inline void mark_decides(const struct bm_bench *bench, struct vfsmount *mnt,
+					 struct dentry *dentry, __u32 wanted, struct decision *ret)
 {
 	__u32 id = bench->id, nested = bench->flags & BM_BENCH_NESTED;
 
+	if (!nested && entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
+		return;
+	decide_walk(id, dentry, wanted, ret);
+	if (nested && ret->rule == BM_RULE_NO_GRANT)
+		own_root_decides(id, mnt, wanted, ret);
+}
+
+static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmount *mnt,
+				      struct dentry *dentry, __u32 wanted, struct decision *ret)
+{
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	/*
 	 * pipefs, sockfs, memfd, nsfs, pidfs: what the kernel mounts for itself and no path leads
@@ -123,11 +118,9 @@ static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmo
 	 */
 	if (mnt->mnt_flags & MNT_INTERNAL)
 		return;
-	if (!nested && entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
-		return;
-	decide_walk(id, dentry, wanted, ret);
-	if (nested && ret->rule == BM_RULE_NO_GRANT)
-		own_root_decides(id, mnt, wanted, ret);
+	mark_decides(bench, mnt, dentry, wanted, ret);
+	if (ret->rule == BM_RULE_NONE)
+		ret->rule = rule_in_kernfs(bench, dentry, wanted);
 }
 
 static __always_inline void decide(const struct bm_bench *bench, struct file *file, __u32 wanted,
@@ -137,13 +130,15 @@ static __always_inline void decide(const struct bm_bench *bench, struct file *fi
 }
 
 /* For hooks that are told no mount. A granted object lies on the way up all the same. */
-static __always_inline void decide_dentry(__u32 bench, struct dentry *dentry, __u32 wanted,
-					  struct decision *ret)
+static __always_inline void decide_dentry(const struct bm_bench *bench, struct dentry *dentry,
+					  __u32 wanted, struct decision *ret)
 {
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	if (dentry->d_inode->i_sb->s_flags & SB_KERNMOUNT)
 		return;
-	decide_walk(bench, dentry, wanted, ret);
+	decide_walk(bench->id, dentry, wanted, ret);
+	if (ret->rule == BM_RULE_NONE)
+		ret->rule = rule_in_kernfs(bench, dentry, wanted);
 }
 
 #endif

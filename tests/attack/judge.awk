@@ -22,7 +22,7 @@ BEGIN {
 			time[++count] = text(line, "time")
 			hook[count] = text(line, "hook")
 			rule[count] = text(line, "rule")
-			object[count] = text(line, "path") text(line, "destination")
+			object[count] = text(line, "path") text(line, "destination") text(line, "what")
 		}
 }
 /^[ \t]*(#|$)/ || $1 != group || newer($2) { next }

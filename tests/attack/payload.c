@@ -138,6 +138,10 @@ static const struct probe probes[] = {
 	{ "personality32", probe_personality32, 0, "the same by the 32-bit call" },
 	{ "ask-personality", probe_ask_personality, 0, "personality(2) that asks" },
 
+	{ "reads", probe_reads, 1, "reads each PATH to its end" },
+	{ "write", probe_write, 2, "opens PATH and writes TEXT" },
+	{ "device", probe_device, 4, "mknod(2) PATH b|c MAJOR MINOR" },
+
 	{ "kill", probe_kill, 2, "kill(2) PID SIGNAL" },
 	{ "tgkill", probe_tgkill, 2, "tgkill(2) PID SIGNAL" },
 	{ "pidfd-kill", probe_pidfd_kill, 2, "pidfd_send_signal PID SIGNAL" },
@@ -206,6 +210,7 @@ static const struct probe probes[] = {
 	{ "maps", tool_maps, 2, "maps PATH read|shared and looks at it until it is killed" },
 	{ "maps-alone", tool_maps_alone, 2, "the same in a thread that is left alone" },
 	{ "blocked", tool_blocked, 1, "reads from a FIFO until something comes" },
+	{ "write-fd", tool_write_fd, 2, "writes TEXT to an inherited FD" },
 	{ "stay", tool_stay, 0, "does nothing until it is killed" },
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
 	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },

@@ -99,6 +99,9 @@ probe_fn probe_vmread, probe_getfd, probe_mount, probe_umount, probe_bpf, probe_
 probe_fn probe_mknod, probe_setns, probe_opentree, probe_fsopen, probe_perf, probe_keyctl;
 probe_fn probe_module, probe_newuser;
 
+/* kernfs.c */
+probe_fn probe_reads, probe_write, probe_device, tool_write_fd;
+
 /* net.c, packet.c */
 probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;
 probe_fn probe_raw, probe_packet, probe_route, probe_record, probe_rthdr, probe_big, probe_loopback;

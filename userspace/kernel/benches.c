@@ -132,7 +132,7 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 				  .flags = flags,
 				  .userns = userns,
 				  .capabilities = BM_CAPABILITIES };
-	struct bm_cgroup know = { .bench = bench };
+	struct bm_cgroup know = { .bench = bench, .flags = flags };
 	struct bm_stats zero = {};
 	char path[PIN_PATH];
 	int r;
@@ -248,15 +248,22 @@ int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *
 	return bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, ret);
 }
 
+/* Every flag narrows, but for the one that allows. NESTED comes and goes with the grants. */
+static bool as_strict(uint32_t found, uint32_t wanted)
+{
+	return !(wanted & ~found) && !(found & ~wanted & BM_BENCH_USERNS);
+}
+
 bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags)
 {
 	struct bm_bench entry;
 	struct bm_cgroup know;
 
 	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench ||
-	    flags & ~entry.flags || entry.capabilities & ~BM_CAPABILITIES)
+	    !as_strict(entry.flags, flags) || entry.capabilities & ~BM_CAPABILITIES)
 		return false;
-	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 || know.bench != bench)
+	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 ||
+	    know.bench != bench || !as_strict(know.flags, flags))
 		return false;
 	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
 		struct bpf_link_info info = {};
