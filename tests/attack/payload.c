@@ -6,11 +6,13 @@
 #include "payload.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,7 +24,8 @@
 static probe_fn batch;
 
 static const struct probe probes[] = {
-	{ "batch", batch, 0, "each line of stdin: ID PROBE ARGS...; prints ID STATUS START END" },
+	{ "batch", batch, 0,
+	  "[apart]: each line of stdin: ID PROBE ARGS...; prints ID STATUS START END" },
 
 	{ "open", probe_open, 1, "open(2) PATH [MODE]" },
 	{ "openat", probe_openat, 2, "openat(2) below an O_PATH DIR: NAME" },
@@ -159,6 +162,22 @@ static const struct probe probes[] = {
 	{ "perf", probe_perf, 0, "perf_event_open(2) of itself" },
 	{ "keyctl", probe_keyctl, 0, "add_key(2)" },
 	{ "module", probe_module, 0, "init_module(2)" },
+
+	{ "32", probe_compat, 1, "PROBE ARGS by the 32-bit entry: those below" },
+	{ "cap", probe_cap, 1, "WAY...: what a capability is for" },
+	{ "mnt", probe_mnt, 1, "WAY...: mounts and namespaces" },
+	{ "task", probe_task, 2, "WAY PID...: what one process may do to another" },
+	{ "sig", probe_sig, 2, "WAY PID SIGNAL: a signal, by each route" },
+	{ "ipc", probe_ipc, 1, "WAY...: SysV IPC and message queues" },
+	{ "unix", probe_unix, 1, "WAY...: unix sockets" },
+	{ "kern", probe_kern, 1, "WAY...: kernel surface" },
+	{ "sock", probe_sock, 3, "FAMILY TYPE PROTOCOL [pair]: makes a socket" },
+	{ "asked", probe_asked, 3, "the same outside, where the kernel may not have it" },
+	{ "cgrp", probe_cgrp, 2, "WAY PATH: out of the cgroup" },
+	{ "crash", probe_crash, 0, "dumps core [LIMIT]" },
+	{ "victim", tool_victim, 2,
+	  "outside: DIR NAME: all that can be reached, and says what came" },
+	{ "carry", tool_carry, 4, "outside: KIND PATH COMMAND...: its stdin brings a descriptor" },
 
 	{ "tcp", probe_tcp, 2,
 	  "ADDRESS PORT [nonblock|fastopen|mptcp|mptcp-fastopen|bound|device]" },
@@ -310,8 +329,14 @@ static const char *timestamp(char buf[40])
 	return buf;
 }
 
+/* PROBE's mounts are its own: outside, where it may. */
+static bool apart;
+
 static int limited(char **args)
 {
+	if (apart &&
+	    (unshare(CLONE_NEWNS) < 0 || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+		return setup("mount namespace");
 	prctl(PR_SET_NAME, args[0]);
 	alarm(BATCH_TIMEOUT_S);
 	return run_probe(args + 1);
@@ -321,7 +346,7 @@ static int batch(char **args)
 {
 	char line[1024], start[40], end[40];
 
-	(void)args;
+	apart = args[0] && !strcmp(args[0], "apart");
 	while (fgets(line, sizeof(line), stdin)) {
 		char *words[MAX_ARGS + 1] = {}, *rest = line;
 		int status;

@@ -7,6 +7,7 @@
 #define BENCHMON_TESTS_PAYLOAD_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,6 +35,26 @@ int in_child(probe_fn *fn, char **args); /* status of fn in a forked child */
 int run_probe(char **argv);
 char *low_string(const char *text); /* below 4 GiB, for 32-bit calls */
 long call32(long nr, long a, long b, long c);
+
+/* wall_doors.c */
+struct way { /* of one probe: its first argument */
+	const char *name;
+	probe_fn *fn;
+};
+int by_way(const struct way *ways, size_t count, char **args);
+long door_of(long nr, const long a[6]);
+#define door(nr, a, b, c, d, e, f)                                                                 \
+	door_of(nr, (const long[]){ (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),         \
+				    (long)(f) })
+bool is_compat(void);
+const char *low(const char *text);
+int number(const char *text);
+int past(long r, int error);
+probe_fn probe_compat;
+
+/* wall_*.c */
+probe_fn probe_cap, probe_mnt, probe_task, probe_sig, probe_ipc, probe_unix, probe_kern, probe_sock;
+probe_fn probe_asked, probe_cgrp, probe_crash, tool_victim, tool_carry;
 
 /* files.c */
 probe_fn probe_open, probe_openat, probe_openat2, probe_creat, probe_fopen, probe_reopen;
