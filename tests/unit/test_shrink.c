@@ -181,7 +181,8 @@ static void check(const char *name, long (*call)(void), enum want want, int (*co
 {
 	int before = outcome(call, NULL, NULL), after = outcome(call, confine, arg);
 
-	if (before == ENOSYS || before < 0)
+	/* This kernel may be without modules: then the filter answers all the same. */
+	if ((before == ENOSYS && want != LETHAL) || before < 0)
 		fail_msg("%s: %d without any filter", name, before);
 	if (want == DONE ? after != before : after != (want == LETHAL ? -SIGSYS : ENOSYS))
 		fail_msg("%s: %d, and %d without the filter", name, after, before);

@@ -12,8 +12,6 @@
 
 #include "base/cleanup.h"
 
-#define HELPER_TIMEOUT_MS 30000
-
 struct answer {
 	int result;
 	struct bm_error err;
@@ -43,7 +41,7 @@ static void answer_send(int socket, const struct answer *answer, int fd)
 		;
 }
 
-static int answer_receive(int socket, struct answer *ret, int *ret_fd)
+static int answer_receive(int socket, int timeout_ms, struct answer *ret, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
@@ -61,7 +59,7 @@ static int answer_receive(int socket, struct answer *ret, int *ret_fd)
 	ssize_t n;
 
 	do {
-		n = poll(&polled, 1, HELPER_TIMEOUT_MS);
+		n = poll(&polled, 1, timeout_ms);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0)
 		return -ETIMEDOUT;
@@ -88,11 +86,11 @@ _Noreturn void bm_helper_child(int socket, bm_helper_fn fn, void *arg, pid_t par
 	_exit(0);
 }
 
-int bm_helper_await(int socket, pid_t pid, int *ret_fd, struct bm_error *err)
+int bm_helper_await(int socket, pid_t pid, int timeout_ms, int *ret_fd, struct bm_error *err)
 {
 	struct answer answer = {};
 	autoclose got = -1;
-	int r = answer_receive(socket, &answer, &got);
+	int r = answer_receive(socket, timeout_ms, &answer, &got);
 
 	if (r < 0)
 		kill(pid, SIGKILL);
@@ -112,6 +110,11 @@ int bm_helper_await(int socket, pid_t pid, int *ret_fd, struct bm_error *err)
 
 int bm_helper(bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
 {
+	return bm_helper_within(BM_HELPER_MS, fn, arg, ret_fd, err);
+}
+
+int bm_helper_within(int timeout_ms, bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
+{
 	pid_t parent = getpid(), pid;
 	autoclose ours = -1;
 	int pair[2];
@@ -124,5 +127,5 @@ int bm_helper(bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
 		bm_helper_child(pair[1], fn, arg, parent);
 	bm_close(pair[1]);
 	return pid < 0 ? bm_fail_errno(err, errno, "helper")
-		       : bm_helper_await(ours, pid, ret_fd, err);
+		       : bm_helper_await(ours, pid, timeout_ms, ret_fd, err);
 }

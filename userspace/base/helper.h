@@ -20,8 +20,12 @@ typedef int (*bm_helper_fn)(void *arg, int *ret_fd, struct bm_error *err);
  */
 int bm_helper(bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err);
 
+/* The same, killed after timeout_ms. */
+int bm_helper_within(int timeout_ms, bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err);
+
 /* The two halves of it, for a child that somebody else forks; socket is one of a pair. */
 _Noreturn void bm_helper_child(int socket, bm_helper_fn fn, void *arg, pid_t parent);
-int bm_helper_await(int socket, pid_t pid, int *ret_fd, struct bm_error *err);
+int bm_helper_await(int socket, pid_t pid, int timeout_ms, int *ret_fd, struct bm_error *err);
+#define BM_HELPER_MS 30000
 
 #endif

@@ -322,7 +322,7 @@ int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, in
 		return bm_fail_errno(err, -r, "launcher");
 	/* Else it would never be told of the child's end. */
 	bm_close(TAKE_FD(answer_w));
-	r = bm_helper_await(answer_r, r, &pidfd, err);
+	r = bm_helper_await(answer_r, r, BM_HELPER_MS, &pidfd, err);
 	if (r < 0)
 		return r;
 	*ret_pid = r;

@@ -29,17 +29,27 @@ static const char *const network[] = {
 static const char *const user[] = { "unshare", "write", NULL };
 
 static const char *const scan[] = {
-	"openat",        "fstat",
-	"newfstatat",    "statx",
-	"fcntl",         "lseek",
-	"readlink",      "readlinkat",
-	"getdents64",    "write",
-	"ftruncate",     "kcmp",
-	"pidfd_open",    "open_by_handle_at",
-	"memfd_create",  "memfd_secret",
-	"io_setup",      "io_destroy",
-	"pipe2",         "socket",
-	"epoll_create1", NULL,
+	"openat",
+	"fstat",
+	"newfstatat",
+	"statx",
+	"fcntl",
+	"lseek",
+	"readlink",
+	"readlinkat",
+	"getdents64",
+	"write",
+	"kcmp",
+	"pidfd_open",
+	"open_by_handle_at",
+	"memfd_create",
+	"memfd_secret",
+	"io_setup",
+	"io_destroy",
+	"pipe2",
+	"socket",
+	"epoll_create1",
+	NULL,
 };
 
 /* Whether a task is an arrival, whether a file was carried in. */
