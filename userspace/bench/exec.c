@@ -246,7 +246,8 @@ static char **take_strings(const char **at, const char *end, uint32_t count)
 	return list;
 }
 
-_Noreturn void bm_exec_launched(const char *data, size_t size, const int *fds, size_t count)
+_Noreturn void bm_exec_launched(const char *data, size_t size, const int *fds, size_t count,
+				pid_t parent)
 {
 	struct bm_target target = { .root = count == FD_MAX ? fds[FD_ROOT] : -1 };
 	struct bm_cgroup_ref cgroup = { .fd = count == FD_MAX ? fds[FD_CGROUP] : -1 };
@@ -270,7 +271,7 @@ _Noreturn void bm_exec_launched(const char *data, size_t size, const int *fds, s
 	exec.image = order.image;
 	c.bounding = order.bounding & bm_launcher_capabilities;
 	c.report = fds[FD_REPORT];
-	bm_helper_child(fds[FD_ANSWER], join, &c, getppid());
+	bm_helper_child(fds[FD_ANSWER], join, &c, parent);
 }
 
 static int launch(const struct bm_exec *exec, int report, int answer)

@@ -106,13 +106,13 @@ static _Noreturn void run(enum bm_launch what, const char *data, size_t size, co
 }
 
 static _Noreturn void become(enum bm_launch what, const char *data, size_t size, const int *fds,
-			     size_t count)
+			     size_t count, pid_t parent)
 {
 	/* Strings, the last one too. */
 	if (what >= BM_LAUNCH_MAX || !size || data[size - 1])
 		_exit(126);
 	if (what == BM_LAUNCH_EXEC)
-		bm_exec_launched(data, size, fds, count);
+		bm_exec_launched(data, size, fds, count, parent);
 	run(what, data, size, fds, count);
 }
 
@@ -138,7 +138,7 @@ static ssize_t receive(int socket, struct request *request, int *fds, size_t *re
 	return n;
 }
 
-static _Noreturn void serve(int socket)
+static _Noreturn void serve(int socket, pid_t parent)
 {
 	struct clone_args args = { .flags = CLONE_PARENT };
 	static struct request request;
@@ -156,7 +156,7 @@ static _Noreturn void serve(int socket)
 		pid = syscall(SYS_clone3, &args, sizeof(args));
 		if (pid == 0)
 			become(request.what, request.data, (size_t)n - sizeof(request.what), fds,
-			       count);
+			       count, parent);
 		pid = pid < 0 ? -errno : pid;
 		for (size_t i = 0; i < count; i++)
 			close(fds[i]);
@@ -180,7 +180,7 @@ static _Noreturn void launch_for(pid_t parent, int socket)
 	    bm_caps_bound(bm_launcher_capabilities, &err) < 0 ||
 	    bm_caps_keep(bm_launcher_capabilities, &err) < 0 || bm_filter_deny(denied, &err) < 0)
 		_exit(1);
-	serve(3);
+	serve(3, parent);
 }
 
 int bm_launcher_start(int *ret_fd, struct bm_error *err)
@@ -224,14 +224,16 @@ static pid_t ask(enum bm_launch what, const void *data, size_t size, const int *
 	memcpy(CMSG_DATA(cmsg), fds, count * sizeof(int));
 	if (sendmsg(launcher, &msg, MSG_NOSIGNAL) < 0)
 		return errno == EPIPE || errno == ECONNRESET ? -ECHILD : -errno;
-	if (poll(&polled, 1, ANSWER_MS) <= 0 || recv(launcher, &pid, sizeof(pid), 0) != sizeof(pid))
-		return -ECHILD;
-	return (pid_t)pid;
+	if (poll(&polled, 1, ANSWER_MS) > 0 && recv(launcher, &pid, sizeof(pid), 0) == sizeof(pid))
+		return (pid_t)pid;
+	/* An answer that came late would be taken for the next one's. */
+	shutdown(launcher, SHUT_RDWR);
+	return -ECHILD;
 }
 
 pid_t bm_launch(enum bm_launch what, const void *data, size_t size, const int *fds, size_t count)
 {
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (count > BM_LAUNCH_FDS || size > DATA_MAX)
 		return -E2BIG;
@@ -239,7 +241,7 @@ pid_t bm_launch(enum bm_launch what, const void *data, size_t size, const int *f
 		return ask(what, data, size, fds, count);
 	pid = fork();
 	if (pid == 0)
-		become(what, data, size, fds, count);
+		become(what, data, size, fds, count, parent);
 	return pid < 0 ? -errno : pid;
 }
 

@@ -17,12 +17,12 @@ const uint64_t daemon_capabilities =
 	/* Mounts, and entering namespaces. */
 	BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) |
 	/* Maps of user namespaces; mount points made as the Bench's root. */
-	BM_CAP(SETUID) | BM_CAP(SETGID) | BM_CAP(SETFCAP) |
+	BM_CAP(SETUID) | BM_CAP(SETGID) |
 	/* Namespaces, descriptors and mappings of processes that are somebody else's. */
 	BM_CAP(SYS_PTRACE) | BM_CAP(CHECKPOINT_RESTORE) | BM_CAP(KILL) |
-	/* Files of the Bench's users; handles of what a watch is on. */
+	/* Files of the Bench's users; handles of what a watch is on. The last three: overlayfs. */
 	BM_CAP(CHOWN) | BM_CAP(DAC_OVERRIDE) | BM_CAP(DAC_READ_SEARCH) | BM_CAP(FOWNER) |
-	BM_CAP(FSETID);
+	BM_CAP(FSETID) | BM_CAP(SETFCAP);
 
 static const char *const files[] = {
 	"openat",
@@ -99,8 +99,8 @@ static const char *const waiting[] = {
 };
 
 static const char *const sockets[] = {
-	"socket",  "socketpair", "bind",       "accept4",     "sendto", "recvfrom",
-	"recvmsg", "getsockopt", "setsockopt", "getsockname", NULL,
+	"socket",  "socketpair", "bind",       "accept4",     "sendto",   "recvfrom",
+	"recvmsg", "getsockopt", "setsockopt", "getsockname", "shutdown", NULL,
 };
 
 /* To be told from files of the host, one of each kind is made (bench/held.c). ioctl: namespaces. */

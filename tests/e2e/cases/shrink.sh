@@ -1,15 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # What the daemon, its launcher and the holder have given up, and what their end means.
-: "${e2e:?}" "${tmp:?}" "${disk:?}"
-
-setup() {
-	make_bench e1
-}
-
-teardown() {
-	bm destroy e1
-	did
-}
+: "${e2e:?}" "${tmp:?}" "${repo:?}"
 
 # By number.
 capabilities=(CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
@@ -64,9 +55,12 @@ case_daemon() {
 	daemon_pid || fail 'not exactly one gatekeeperd'
 	shrunk "$daemon" "$(manual_says d)"
 	# As it is after it has been at work, too.
+	make_bench e1
 	bm exec e1 -- true
 	did
 	shrunk "$daemon" "$(manual_says d)"
+	bm destroy e1
+	did
 	# A control: the shell that looks has given up nothing of it.
 	[[ $(status_of $$ CapEff) != "$(manual_says d)" ]] || fail 'nothing was given up'
 }
@@ -82,6 +76,7 @@ case_launcher() {
 
 case_launcher_killed() {
 	local old
+	make_bench e1
 	launcher_pid || fail 'no launcher'
 	old=$daemon
 	kill -KILL "$launcher"
@@ -90,6 +85,8 @@ case_launcher_killed() {
 	did again
 	launcher_pid || fail 'no launcher'
 	[[ $daemon -ne $old ]] || fail 'it is the same daemon'
+	bm destroy e1
+	did
 }
 
 # A process in e1 that stays, started by one that has gone. Its pid outside is $marker.
@@ -105,19 +102,28 @@ marker_up() {
 }
 
 case_holder() {
+	local name look='for name in exe cwd root fd/0 ns/mnt; do readlink /proc/$1/$name; done
+		cat /proc/$1/environ /proc/$1/maps | tr "\0" "\n"; ls /proc/$1/map_files | head -n 1'
+	make_bench e1
 	init_of e1
 	# Of its user namespace: to kill what another user of the Bench runs.
 	same 0000000000000020 "$(status_of "$value" CapEff)" CapEff
 	same 0000000000000020 "$(status_of "$value" CapPrm)" CapPrm
 	same 1 "$(status_of "$value" NoNewPrivs)" NoNewPrivs
 	same 2 "$(status_of "$value" Seccomp)" Seccomp
-	bm exec e1 -- sh -c 'readlink /proc/1/exe /proc/1/cwd /proc/1/root; ls /proc/1/fd /proc/1/map_files'
-	[[ $code -ne 0 && -z $out ]] || fail 'the holder can be looked into'
+	bm exec e1 -- sh -c "$look" sh 1
+	same '' "$out" 'what is seen of the holder'
+	# A control: of itself a process sees all of it.
+	bm exec e1 -- sh -c "$look" sh self
+	printed /bin/ mnt: PATH=
+	bm destroy e1
+	did
 }
 
 # Whether they are refused or not: none ends the holder, or goes on from it to the marker.
 case_holder_signals() {
 	local holder marker
+	make_bench e1
 	init_of e1
 	holder=$value
 	marker_up
@@ -132,6 +138,8 @@ case_holder_signals() {
 	kill -TERM "$holder"
 	soon gone "$marker"
 	[[ -e /proc/$holder ]] || fail 'it has ended'
+	bm destroy e1
+	did
 }
 
 busy() { # the holder, a shell and its sleep, the payload
