@@ -51,7 +51,7 @@ endif
 # Rooms, bottom up: a program is its own folder and the rooms below it.
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix userspace/,$(1)))))
 BASE := $(call objects,base protocol)
-DAEMON_ROOMS := kernel bench network policy audit
+DAEMON_ROOMS := confine kernel bench network policy audit
 DAEMON := $(call objects,$(DAEMON_ROOMS) gatekeeperd)
 CLI := $(call objects,cli)
 

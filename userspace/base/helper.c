@@ -12,8 +12,6 @@
 
 #include "base/cleanup.h"
 
-#define HELPER_TIMEOUT_MS 30000
-
 struct answer {
 	int result;
 	struct bm_error err;
@@ -43,7 +41,7 @@ static void answer_send(int socket, const struct answer *answer, int fd)
 		;
 }
 
-static int answer_receive(int socket, struct answer *ret, int *ret_fd)
+static int answer_receive(int socket, int timeout_ms, struct answer *ret, int *ret_fd)
 {
 	union {
 		struct cmsghdr align;
@@ -61,7 +59,7 @@ static int answer_receive(int socket, struct answer *ret, int *ret_fd)
 	ssize_t n;
 
 	do {
-		n = poll(&polled, 1, HELPER_TIMEOUT_MS);
+		n = poll(&polled, 1, timeout_ms);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0)
 		return -ETIMEDOUT;
@@ -74,8 +72,7 @@ static int answer_receive(int socket, struct answer *ret, int *ret_fd)
 	return 0;
 }
 
-static _Noreturn void child(int socket, int (*fn)(void *, int *, struct bm_error *), void *arg,
-			    pid_t parent)
+_Noreturn void bm_helper_child(int socket, bm_helper_fn fn, void *arg, pid_t parent)
 {
 	struct answer answer = {};
 	int fd = -1;
@@ -89,29 +86,16 @@ static _Noreturn void child(int socket, int (*fn)(void *, int *, struct bm_error
 	_exit(0);
 }
 
-int bm_helper(int (*fn)(void *arg, int *ret_fd, struct bm_error *err), void *arg, int *ret_fd,
-	      struct bm_error *err)
+int bm_helper_await(int socket, pid_t pid, int timeout_ms, int *ret_fd, struct bm_error *err)
 {
 	struct answer answer = {};
-	pid_t parent = getpid(), pid;
 	autoclose got = -1;
-	int pair[2], r;
+	int r = answer_receive(socket, timeout_ms, &answer, &got);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return bm_fail_errno(err, errno, "socketpair");
-	pid = fork();
-	if (pid == 0)
-		child(pair[1], fn, arg, parent);
-	r = pid < 0 ? -errno : 0;
-	bm_close(pair[1]);
-	if (pid > 0) {
-		r = answer_receive(pair[0], &answer, &got);
-		if (r < 0)
-			kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	bm_close(pair[0]);
+	if (r < 0)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	if (r < 0)
 		return bm_fail_errno(err, -r, "helper");
 	if (answer.result < 0) {
@@ -122,4 +106,26 @@ int bm_helper(int (*fn)(void *arg, int *ret_fd, struct bm_error *err), void *arg
 	if (ret_fd)
 		*ret_fd = TAKE_FD(got);
 	return answer.result;
+}
+
+int bm_helper(bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
+{
+	return bm_helper_within(BM_HELPER_MS, fn, arg, ret_fd, err);
+}
+
+int bm_helper_within(int timeout_ms, bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
+{
+	pid_t parent = getpid(), pid;
+	autoclose ours = -1;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return bm_fail_errno(err, errno, "socketpair");
+	ours = pair[0];
+	pid = fork();
+	if (pid == 0)
+		bm_helper_child(pair[1], fn, arg, parent);
+	bm_close(pair[1]);
+	return pid < 0 ? bm_fail_errno(err, errno, "helper")
+		       : bm_helper_await(ours, pid, timeout_ms, ret_fd, err);
 }

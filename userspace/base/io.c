@@ -104,7 +104,7 @@ int bm_write_file(int dirfd, const char *path, int flags, mode_t mode, const cha
 	return bm_write_all(fd, text, strlen(text));
 }
 
-static _Noreturn void run_child(const char *const *argv, int out, int err)
+_Noreturn void bm_run_child(const char *const *argv, int out, int err)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -160,7 +160,23 @@ static int collect(int pidfd, int *fds, char **text, size_t *len, int timeout_ms
 	return 0;
 }
 
+static pid_t fork_child(void *arg, int out, int err)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		bm_run_child(arg, out, err);
+	return pid < 0 ? -errno : pid;
+}
+
 int bm_run(const char *const *argv, int timeout_ms, int *ret_status, char **ret_out, char **ret_err)
+{
+	return bm_run_by(fork_child, (void *)(uintptr_t)argv, timeout_ms, ret_status, ret_out,
+			 ret_err);
+}
+
+int bm_run_by(pid_t (*start)(void *arg, int out, int err), void *arg, int timeout_ms,
+	      int *ret_status, char **ret_out, char **ret_err)
 {
 	autofree char *out = NULL, *err = NULL;
 	char *text[2] = {};
@@ -176,10 +192,8 @@ int bm_run(const char *const *argv, int timeout_ms, int *ret_status, char **ret_
 		bm_close(out_pipe[1]);
 		return r;
 	}
-	pid = fork();
-	if (pid == 0)
-		run_child(argv, out_pipe[1], err_pipe[1]);
-	r = pid < 0 ? -errno : 0;
+	pid = start(arg, out_pipe[1], err_pipe[1]);
+	r = pid < 0 ? (int)pid : 0;
 	bm_close(out_pipe[1]);
 	bm_close(err_pipe[1]);
 	if (pid > 0) {

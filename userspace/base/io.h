@@ -23,6 +23,11 @@ int bm_write_all(int fd, const void *data, size_t len);
  * Killed after timeout_ms: -ETIMEDOUT. *ret_status is as of waitpid. */
 int bm_run(const char *const *argv, int timeout_ms, int *ret_status, char **ret_out,
 	   char **ret_err);
+/* The same of a child that start() makes: its pid, or -errno. */
+int bm_run_by(pid_t (*start)(void *arg, int out, int err), void *arg, int timeout_ms,
+	      int *ret_status, char **ret_out, char **ret_err);
+/* What the child does. */
+_Noreturn void bm_run_child(const char *const *argv, int out, int err);
 
 #define BM_TIME_LEN 36
 /* CLOCK_REALTIME ns as RFC 3339 UTC with nanoseconds; returns buf. */

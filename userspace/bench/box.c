@@ -16,6 +16,7 @@
 #include "bench/bundle.h"
 #include "bench/cgroup.h"
 #include "bench/container.h"
+#include "bench/launcher.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
 
@@ -232,12 +233,12 @@ int bm_box_start(const char *name, struct bm_error *err)
  */
 static int remove_tree(const char *path, struct bm_error *err)
 {
-	const char *argv[] = { "rm", "-rf", "--one-file-system", "--", path, NULL };
 	int status, r;
 
 	if (access(path, F_OK) < 0)
 		return 0;
-	r = bm_run(argv, REMOVE_TIMEOUT_MS, &status, NULL, NULL);
+	r = bm_launch_run(BM_LAUNCH_REMOVE, (const char *[]){ path, NULL }, REMOVE_TIMEOUT_MS,
+			  &status, NULL, NULL);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "remove %s", path);
 	return status ? bm_fail(err, EIO, NULL, NULL, "remove %s: rm failed", path) : 0;

@@ -12,28 +12,26 @@
 #include "base/escape.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "bench/launcher.h"
 
 #define CRUN_TIMEOUT_MS 30000
 #define PATH_LEN 512
 
-/* crun on root with a verb; its last words become the error. */
-static int crun(const char *root, const char *const *args, char **ret_out, struct bm_error *err)
+/* crun on root (args[0]) with a verb (args[1]); its last words become the error. */
+static int crun(const char *const *args, char **ret_out, struct bm_error *err)
 {
-	const char *argv[12] = { "crun", "--cgroup-manager=cgroupfs", "--root", root };
 	autofree char *out = NULL, *said = NULL;
 	char shown[256];
-	int status, r, n = 4;
+	int status, r;
 
-	while (*args)
-		argv[n++] = *args++;
-	r = bm_run(argv, CRUN_TIMEOUT_MS, &status, &out, &said);
+	r = bm_launch_run(BM_LAUNCH_CRUN, args, CRUN_TIMEOUT_MS, &status, &out, &said);
 	if (r < 0)
-		return bm_fail_errno(err, -r, "crun %s", argv[4]);
+		return bm_fail_errno(err, -r, "crun %s", args[1]);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return bm_fail(err, ENOENT, NULL, "install crun", "crun is not installed");
 	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
 		said[strcspn(said, "\n")] = '\0';
-		return bm_fail(err, EIO, NULL, NULL, "crun %s: %s", argv[4],
+		return bm_fail(err, EIO, NULL, NULL, "crun %s: %s", args[1],
 			       bm_escape(said, shown, sizeof(shown)));
 	}
 	if (ret_out)
@@ -86,7 +84,7 @@ int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *re
 	if (access(path, F_OK) < 0)
 		return bm_fail(err, ENOENT, "container-id", "see `crun list`",
 			       "crun knows no container %s", id);
-	r = crun(root, (const char *[]){ "state", id, NULL }, &out, err);
+	r = crun((const char *[]){ root, "state", id, NULL }, &out, err);
 	if (r < 0)
 		return r;
 	r = bm_json_parse(out, strlen(out), "crun state", &state, err);
@@ -122,9 +120,9 @@ bool bm_container_waits(const char *root, const char *id)
 
 int bm_crun_create(const char *id, const char *bundle, pid_t *ret_pid, struct bm_error *err)
 {
-	const char *args[] = { "create", "--bundle", bundle, id, NULL };
+	const char *args[] = { BM_CRUN_ROOT, "create", "--bundle", bundle, id, NULL };
 	bool created;
-	int r = crun(BM_CRUN_ROOT, args, NULL, err);
+	int r = crun(args, NULL, err);
 
 	if (r < 0)
 		return r;
@@ -136,7 +134,7 @@ int bm_crun_create(const char *id, const char *bundle, pid_t *ret_pid, struct bm
 
 int bm_crun_start(const char *id, struct bm_error *err)
 {
-	return crun(BM_CRUN_ROOT, (const char *[]){ "start", id, NULL }, NULL, err);
+	return crun((const char *[]){ BM_CRUN_ROOT, "start", id, NULL }, NULL, err);
 }
 
 int bm_crun_delete(const char *id, struct bm_error *err)
@@ -146,5 +144,5 @@ int bm_crun_delete(const char *id, struct bm_error *err)
 	snprintf(path, sizeof(path), BM_CRUN_ROOT "/%s", id);
 	if (access(path, F_OK) < 0)
 		return 0;
-	return crun(BM_CRUN_ROOT, (const char *[]){ "delete", "--force", id, NULL }, NULL, err);
+	return crun((const char *[]){ BM_CRUN_ROOT, "delete", "--force", id, NULL }, NULL, err);
 }

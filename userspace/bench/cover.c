@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/helper.h"
+#include "confine/confine.h"
 
 struct cover_args {
 	const struct bm_target *target;
@@ -28,8 +29,11 @@ static int cover(void *arg, int *ret_fd, struct bm_error *err)
 					   RESOLVE_NO_MAGICLINKS };
 	autoclose fd = -1;
 	struct stat st;
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
 	(void)ret_fd;
+	if (r < 0)
+		return r;
 	if (setns(a->target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the Bench's mount namespace");
 	fd = (int)syscall(SYS_openat2, a->target->root, a->dest, &how, sizeof(how));

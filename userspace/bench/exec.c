@@ -11,18 +11,21 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
 
 #include "base/cleanup.h"
 #include "base/helper.h"
+#include "bench/admit.h"
+#include "bench/launcher.h"
 #include "bench/syscalls.h"
 #include "bpf/abi.h"
+#include "confine/caps.h"
 
 struct context {
 	const struct bm_exec *exec;
@@ -33,18 +36,9 @@ struct context {
 /* No more than what the walls leave of what the container's own processes can get. */
 static int limit_capabilities(uint64_t bounding)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = (uint32_t)bounding, .permitted = (uint32_t)bounding },
-		{ .effective = (uint32_t)(bounding >> 32),
-		  .permitted = (uint32_t)(bounding >> 32) },
-	};
+	int r = bm_caps_bound(bounding, NULL);
 
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
-		if (!(bounding & 1ull << cap) && prctl(PR_CAPBSET_DROP, cap) < 0)
-			return -errno;
-	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+	return r < 0 ? r : bm_caps_keep(bounding, NULL);
 }
 
 /* True when the namespace is another one than ours, so that it is to be joined. */
@@ -212,21 +206,127 @@ int bm_exec_failed(const char *command, int code, struct bm_error *err)
 		       "%s: %s", command, strerror(code));
 }
 
+/* As it goes to the launcher: then argv, env, and the directory, each with its NUL. */
+struct order {
+	uint64_t bounding;
+	uint32_t argc, envc;
+	bool tty, filter, image, userns;
+};
+
+/* Its fds. */
+enum {
+	FD_NS,
+	FD_ROOT = BM_NS_MAX,
+	FD_CGROUP,
+	FD_STDIO,
+	FD_REPORT = FD_STDIO + 3,
+	FD_ANSWER,
+	FD_MAX
+};
+_Static_assert(FD_MAX <= BM_LAUNCH_FDS, "all in one message");
+
+static uint32_t add_strings(FILE *to, char *const *list)
+{
+	uint32_t count = 0;
+
+	for (; list && *list; list++, count++)
+		fwrite(*list, 1, strlen(*list) + 1, to);
+	return count;
+}
+
+static char **take_strings(const char **at, const char *end, uint32_t count)
+{
+	char **list = count < (size_t)(end - *at) + 1 ? calloc(count + 1, sizeof(*list)) : NULL;
+
+	for (uint32_t i = 0; list && i < count; i++) {
+		if (*at >= end)
+			_exit(126);
+		list[i] = (char *)(uintptr_t)*at;
+		*at += strlen(*at) + 1;
+	}
+	return list;
+}
+
+_Noreturn void bm_exec_launched(const char *data, size_t size, const int *fds, size_t count,
+				pid_t parent)
+{
+	struct bm_target target = { .root = count == FD_MAX ? fds[FD_ROOT] : -1 };
+	struct bm_cgroup_ref cgroup = { .fd = count == FD_MAX ? fds[FD_CGROUP] : -1 };
+	struct bm_exec exec = { .target = &target, .cgroup = &cgroup };
+	struct context c = { .exec = &exec };
+	const char *at = data + sizeof(struct order), *end = data + size;
+	struct order order;
+
+	if (count != FD_MAX || size <= sizeof(order))
+		_exit(126);
+	memcpy(&order, data, sizeof(order));
+	memcpy(target.ns, fds + FD_NS, sizeof(target.ns));
+	memcpy(exec.stdio, fds + FD_STDIO, sizeof(exec.stdio));
+	exec.argv = take_strings(&at, end, order.argc);
+	exec.env = take_strings(&at, end, order.envc);
+	if (!exec.argv || !exec.argv[0] || !exec.env || at >= end)
+		_exit(126);
+	exec.cwd = at;
+	exec.tty = order.tty;
+	exec.filter = order.filter;
+	exec.image = order.image;
+	exec.userns = order.userns;
+	c.bounding = order.bounding & bm_launcher_capabilities;
+	c.report = fds[FD_REPORT];
+	bm_helper_child(fds[FD_ANSWER], join, &c, parent);
+}
+
+static int launch(const struct bm_exec *exec, int report, int answer)
+{
+	struct order order = {
+		.bounding = exec->target->bounding & BM_CAPABILITIES,
+		.tty = exec->tty,
+		.filter = exec->filter,
+		.image = exec->image,
+		.userns = exec->userns,
+	};
+	int fds[FD_MAX] = { [FD_ROOT] = exec->target->root,
+			    [FD_CGROUP] = exec->cgroup->fd,
+			    [FD_REPORT] = report,
+			    [FD_ANSWER] = answer };
+	autofree char *data = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&data, &size);
+
+	if (!to)
+		return -errno;
+	memcpy(fds + FD_NS, exec->target->ns, sizeof(exec->target->ns));
+	memcpy(fds + FD_STDIO, exec->stdio, sizeof(exec->stdio));
+	fwrite(&order, sizeof(order), 1, to);
+	order.argc = add_strings(to, exec->argv);
+	order.envc = add_strings(to, exec->env);
+	fprintf(to, "%s%c", exec->cwd ?: "/", '\0');
+	if (fclose(to) || !data)
+		return -ENOMEM;
+	memcpy(data, &order, sizeof(order));
+	return bm_launch(BM_LAUNCH_EXEC, data, size, fds, FD_MAX);
+}
+
 int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, int *ret_report,
 		  struct bm_error *err)
 {
-	struct context c = {
-		.exec = exec,
-		.bounding = exec->target->bounding & BM_CAPABILITIES,
-	};
-	autoclose report_r = -1, report_w = -1, pidfd = -1;
-	int report[2], r;
+	autoclose report_r = -1, report_w = -1, answer_r = -1, answer_w = -1, pidfd = -1;
+	int pair[2], r;
 
-	if (pipe2(report, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0)
 		return bm_fail_errno(err, errno, "pipe");
-	report_r = report[0];
-	report_w = c.report = report[1];
-	r = bm_helper(join, &c, &pidfd, err);
+	report_r = pair[0];
+	report_w = pair[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return bm_fail_errno(err, errno, "socketpair");
+	answer_r = pair[0];
+	answer_w = pair[1];
+	r = launch(exec, report_w, answer_w);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "launcher");
+	/* Else it would never be told of the child's end. */
+	bm_close(TAKE_FD(answer_w));
+	r = bm_helper_await(answer_r, r, BM_HELPER_MS, &pidfd, err);
 	if (r < 0)
 		return r;
 	*ret_pid = r;

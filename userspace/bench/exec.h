@@ -30,6 +30,9 @@ struct bm_exec {
  */
 int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, int *ret_report,
 		  struct bm_error *err);
+/* The launcher's child: BM_LAUNCH_EXEC (bench/launcher.h). */
+_Noreturn void bm_exec_launched(const char *data, size_t size, const int *fds, size_t count,
+				pid_t parent);
 /* Added to an errno that came of the working directory and not of the execve. */
 #define BM_EXEC_CWD 10000
 /* The error, with the rule "exec" or "cwd", of a report that said code. */

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "base/io.h"
+#include "confine/confine.h"
 
 #define MOUNTINFO_MAX (16u << 20)
 
@@ -131,12 +132,14 @@ static int open_source(void *arg, int *ret_fd, struct bm_error *err)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	const struct open_args *a = arg;
-	autoclose view = open(BM_HOST_VIEW, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	autoclose fd =
-		view < 0 ? -1 : (int)syscall(SYS_openat2, view, a->source, &how, sizeof(how));
+	autoclose view = open(BM_HOST_VIEW, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	int r = bm_confine(BM_CONFINE_LOOK, err);
 	char link[64];
 	struct stat st;
 
+	if (r < 0)
+		return r;
+	fd = view < 0 ? -1 : (int)syscall(SYS_openat2, view, a->source, &how, sizeof(how));
 	if (view < 0 || fd < 0 || fstat(fd, &st) < 0)
 		return bm_fail_errno(err, errno, "%.200s on the host", a->source);
 	if (!same_object(fd, a->tree))
@@ -165,7 +168,10 @@ struct clone_args {
 static int clone_foreign(void *arg, int *ret_fd, struct bm_error *err)
 {
 	const struct clone_args *a = arg;
+	int r = bm_confine(BM_CONFINE_LOOK, err);
 
+	if (r < 0)
+		return r;
 	/* Only in the namespace that a mount is in can it be cloned. */
 	if (setns(a->target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the container's mount namespace");
@@ -251,11 +257,14 @@ static int detach(void *arg, int *ret_fd, struct bm_error *err)
 	autoclose self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	automounts mounts = {};
 	char *text;
-	int r = 0;
+	int r;
 
 	(void)ret_fd;
 	if (self < 0)
 		return bm_fail_errno(err, errno, "/proc/self");
+	r = bm_confine(BM_CONFINE_MOUNT, err);
+	if (r < 0)
+		return r;
 	if (setns(a->target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the container's mount namespace");
 	/* Else what is unmounted here might be unmounted on the host too. */

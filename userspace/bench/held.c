@@ -20,14 +20,17 @@
 #include <linux/memfd.h>
 
 #include "base/cleanup.h"
+#include "base/helper.h"
 #include "base/io.h"
 #include "bench/held_internal.h"
+#include "confine/confine.h"
 
 #define PTS_MAJOR_FIRST 136
 #define PTS_MAJOR_LAST 143
 #define FDINFO_MAX (64u << 20)
 #define FOUND_MAX 65536
 #define PLAIN_MAX 64
+#define SCAN_MS 120000
 
 static const char *const names[] = {
 	[BM_HELD_FD] = "fd",           [BM_HELD_CWD] = "cwd",   [BM_HELD_ROOT] = "root",
@@ -359,22 +362,85 @@ static int walk_process(void *ctx, pid_t pid)
 	return r;
 }
 
+/* In a helper: what it reads is what processes of the Bench have made of themselves. */
+static int find(void *arg, int *ret_fd, struct bm_error *err)
+{
+	struct walk *w = arg;
+	autoclose answer = -1;
+	int r = bm_confine(BM_CONFINE_SCAN, err);
+
+	if (r == 0)
+		r = learn_internal(w);
+	if (r == 0)
+		r = bm_cgroup_each(w->scan->cgroup, walk_process, w);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "look for what process %d holds", w->pid);
+	answer = memfd_create("benchmon", MFD_CLOEXEC);
+	r = answer < 0
+		    ? -errno
+		    : bm_write_all(answer, w->found.list, w->found.count * sizeof(*w->found.list));
+	if (r < 0 || lseek(answer, 0, SEEK_SET) < 0)
+		return bm_fail_errno(err, r < 0 ? -r : errno, "what the Bench holds");
+	*ret_fd = TAKE_FD(answer);
+	return 0;
+}
+
+/* Of a process that has gone meanwhile nothing is held; of one outside it nothing is believed. */
+static bool is_member(pid_t pid, const struct bm_cgroup_ref *cgroup)
+{
+	size_t len = strlen(cgroup->path);
+	char path[BM_CGROUP_PATH];
+
+	return pid > 0 && bm_cgroup_of_pid(pid, path, NULL) == 0 &&
+	       !strncmp(path, cgroup->path, len) && (!path[len] || path[len] == '/');
+}
+
+static int take_answer(int fd, const struct bm_cgroup_ref *cgroup, struct bm_held_list *ret)
+{
+	struct bm_held *list;
+	autofree char *data = NULL;
+	bool member = false;
+	pid_t last = 0;
+	size_t size;
+	int r = bm_read_fd(fd, FOUND_MAX * sizeof(*list), &data, &size);
+
+	if (r < 0)
+		return r;
+	list = (struct bm_held *)(void *)data;
+	for (size_t i = 0; i < size / sizeof(*list); i++) {
+		struct bm_held held = list[i];
+
+		if (held.pid != last)
+			member = is_member(held.pid, cgroup);
+		last = held.pid;
+		if (held.kind >= BM_HELD_KIND_MAX)
+			return -EPROTO;
+		held.comm[sizeof(held.comm) - 1] = '\0';
+		held.path[sizeof(held.path) - 1] = '\0';
+		if (member)
+			list[ret->count++] = held;
+	}
+	ret->list = (struct bm_held *)(void *)TAKE_PTR(data);
+	return 0;
+}
+
 int bm_held_find(const struct bm_held_scan *scan, struct bm_held_list *ret, struct bm_error *err)
 {
 	struct walk w = { .scan = scan };
+	struct bm_held_list found = {};
+	autoclose answer = -1;
 	int r = bm_target_mounts(scan->target, &w.mounts, err);
 
 	if (r < 0)
 		return r;
-	r = learn_internal(&w);
-	if (r == 0)
-		r = bm_cgroup_each(scan->cgroup, walk_process, &w);
+	r = bm_helper_within(SCAN_MS, find, &w, &answer, err);
 	bm_mounts_done(&w.mounts);
-	if (r < 0) {
-		bm_held_done(&w.found);
-		return bm_fail_errno(err, -r, "look for what process %d holds", w.pid);
-	}
-	*ret = w.found;
+	if (r < 0)
+		return r;
+	r = take_answer(answer, scan->cgroup, &found);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "what the Bench holds");
+	*ret = found;
 	return 0;
 }
 

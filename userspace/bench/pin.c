@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "bench/relocate.h"
+#include "confine/confine.h"
 
 #define PIN_PATH 64
 
@@ -65,9 +66,11 @@ static int pin(void *arg, int *ret_fd, struct bm_error *err)
 {
 	const struct pin_args *a = arg;
 	char path[PIN_PATH];
-	int r = enter_host(err);
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
 	(void)ret_fd;
+	if (r == 0)
+		r = enter_host(err);
 	if (r == 0)
 		r = make_place(err);
 	if (r < 0)
@@ -179,9 +182,11 @@ static int sweep(void *arg, int *ret_fd, struct bm_error *err)
 	const struct sweep_args *a = arg;
 	autoclosedir DIR *dir = NULL;
 	struct dirent *entry;
-	int r = enter_host(err);
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
 	(void)ret_fd;
+	if (r == 0)
+		r = enter_host(err);
 	if (r == 0)
 		r = make_place(err);
 	if (r < 0)
@@ -211,10 +216,12 @@ int bm_pins_sweep(bool (*keep)(void *ctx, uint64_t object), void *ctx, struct bm
 
 static int end(void *arg, int *ret_fd, struct bm_error *err)
 {
-	int r = enter_host(err);
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
 	(void)arg;
 	(void)ret_fd;
+	if (r == 0)
+		r = enter_host(err);
 	if (r < 0)
 		return r;
 	if (umount2(BM_PIN_ROOT, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL &&

@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "bench/mounts.h"
 #include "bench/own.h"
+#include "confine/confine.h"
 
 #define MOUNTINFO_MAX (16u << 20)
 #define RESOLVE (RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -85,10 +86,10 @@ static int clone_in_peer(void *arg, int *ret_fd, struct bm_error *err)
 {
 	struct clone_tree *a = arg;
 	autoclose self = open_self(err);
-	int tree, r;
+	int tree, r = bm_confine(BM_CONFINE_LOOK, err);
 
-	if (self < 0)
-		return self;
+	if (self < 0 || r < 0)
+		return self < 0 ? self : r;
 	if (setns(a->mnt, CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the caller's mount namespace");
 	r = refuse_covered(self, a->source, err);
@@ -391,13 +392,14 @@ static int place(void *arg, int *ret_fd, struct bm_error *err)
 	autoclose dir = -1, self = open_self(err);
 	char dest[PATH_MAX];
 	size_t made = 0;
-	int r;
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
 	(void)ret_fd;
 	if (self < 0)
 		return self;
 	snprintf(dest, sizeof(dest), "%s", a->dest);
-	r = enter_target(a->target, err);
+	if (r == 0)
+		r = enter_target(a->target, err);
 	if (r < 0)
 		return r;
 	r = open_parent(a, self, dest, &made, &dir, err);
@@ -493,12 +495,13 @@ static int take(void *arg, int *ret_fd, struct bm_error *err)
 	autoclose self = open_self(err);
 	automounts mounts = {};
 	bool directory = true;
-	int r;
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
 	(void)ret_fd;
 	if (self < 0)
 		return self;
-	r = enter_target(a->target, err);
+	if (r == 0)
+		r = enter_target(a->target, err);
 	if (r == 0)
 		r = read_mounts(self, &mounts, err);
 	if (r < 0)

@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "bench/mounts.h"
 #include "bench/userns.h"
+#include "confine/confine.h"
 
 #define MOUNTINFO_MAX (16u << 20)
 
@@ -112,7 +113,10 @@ static int check_owners(const struct bm_target *t, struct bm_error *err)
 static int open_root(void *arg, int *ret_fd, struct bm_error *err)
 {
 	const struct bm_target *t = arg;
+	int r = bm_confine(BM_CONFINE_LOOK, err);
 
+	if (r < 0)
+		return r;
 	/* Entering puts us at the namespace's root, wherever init has gone by chroot(2). */
 	if (setns(t->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the container's mount namespace");
@@ -163,7 +167,10 @@ static int open_mountinfo(void *arg, int *ret_fd, struct bm_error *err)
 {
 	const struct bm_target *target = arg;
 	autoclose self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = bm_confine(BM_CONFINE_LOOK, err);
 
+	if (r < 0)
+		return r;
 	/* Read as from the namespace's root: init may have left that by chroot(2). */
 	if (self < 0 || setns(target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the container's mount namespace");

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "confine/confine.h"
 
 static int write_map(pid_t pid, const char *file, struct bm_id_map map)
 {
@@ -28,7 +29,8 @@ static _Noreturn void hold(int ready, int go)
 	char byte = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWUSER) == 0 && write(ready, &byte, 1) == 1)
+	if (bm_confine(BM_CONFINE_USER, NULL) == 0 && unshare(CLONE_NEWUSER) == 0 &&
+	    write(ready, &byte, 1) == 1)
 		while (read(go, &byte, 1) < 0 && errno == EINTR)
 			;
 	_exit(0);

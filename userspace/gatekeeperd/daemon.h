@@ -72,7 +72,7 @@ struct daemon {
 	struct bm_store *store;
 	int state_dir, log_dir;
 	int epoll;
-	struct watch listener, signals, ring, timer;
+	struct watch listener, launcher, signals, ring, timer;
 	struct connection *connections;
 	struct execution *executions;
 	struct init_watch *inits; /* lifecycle.c */

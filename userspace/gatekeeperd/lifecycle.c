@@ -60,13 +60,20 @@ static void on_init_exit(struct daemon *d, struct watch *w, uint32_t events)
 {
 	struct init_watch *init = (struct init_watch *)w;
 	struct bench *bench = model_find_id(&d->model, init->bench);
+	struct bm_error err = {};
+	int r = 0;
 
 	(void)events;
-	if (bench) {
-		bm_target_close(&bench->target);
-		daemon_log(LOG_LEVEL_INFO, "the container of Bench %s has ended", bench->name);
-	}
 	unwatch_init(d, init);
+	if (!bench)
+		return;
+	bm_target_close(&bench->target);
+	daemon_log(LOG_LEVEL_INFO, "the container of Bench %s has ended", bench->name);
+	/* Its pid namespace has ended with the holder. What came to be elsewhere ends here. */
+	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
+		r = bm_cgroup_kill(&bench->cgroup, &err);
+	if (bench_record(d, bench, "ended", NULL, &err) < 0 || r < 0)
+		daemon_log_error("end of a Bench", &err);
 }
 
 void inits_bury(struct daemon *d)

@@ -21,10 +21,12 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "bench/launcher.h"
 #include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 
 static int make_dir(const char *path, mode_t mode, int *ret_fd, struct bm_error *err)
@@ -82,6 +84,27 @@ static void on_signal(struct daemon *d, struct watch *w, uint32_t events)
 		bm_store_reopen(d->store);
 	else
 		d->stop = true;
+}
+
+/* It ends with the daemon or by somebody's hand: without it nothing can be executed any more. */
+static void on_launcher(struct daemon *d, struct watch *w, uint32_t events)
+{
+	(void)w;
+	(void)events;
+	daemon_log(LOG_LEVEL_ERROR, "the launcher has ended, and gatekeeperd with it");
+	d->stop = true;
+}
+
+/* In the daemon's mount namespace, and with nothing yet that it would hold. */
+static int start_launcher(struct daemon *d, struct bm_error *err)
+{
+	int r = bm_launcher_start(&d->launcher.fd, err);
+
+	if (r < 0)
+		return r;
+	d->launcher.ready = on_launcher;
+	r = daemon_watch(d, &d->launcher, EPOLLRDHUP);
+	return r < 0 ? bm_fail_errno(err, -r, "launcher") : 0;
 }
 
 static int watch_signals(struct daemon *d, struct bm_error *err)
@@ -144,6 +167,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	if (r == 0)
 		r = own_mounts(err);
 	if (r == 0)
+		r = start_launcher(d, err);
+	if (r == 0)
 		r = watch_signals(d, err);
 	if (r == 0)
 		r = watch_timer(d, err);
@@ -161,7 +186,9 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
-	return listen_at(d, socket_path, err);
+	r = listen_at(d, socket_path, err);
+	/* Nobody has been listened to yet. */
+	return r < 0 ? r : daemon_shrink(err);
 }
 
 /* Connections closed since the last round; nothing of this round points at them any more. */
@@ -215,6 +242,7 @@ static void finish(struct daemon *d, const char *socket_path)
 	while (d->model.benches)
 		model_remove(&d->model, d->model.benches);
 	bm_close(d->listener.fd);
+	bm_close(d->launcher.fd);
 	bm_close(d->signals.fd);
 	bm_close(d->timer.fd);
 	bm_kernel_close(d->kernel);
@@ -249,6 +277,7 @@ int main(int argc, char **argv)
 			    .log_dir = -1,
 			    .epoll = -1,
 			    .listener.fd = -1,
+			    .launcher.fd = -1,
 			    .signals.fd = -1,
 			    .ring.fd = -1,
 			    .timer.fd = -1 };

@@ -17,6 +17,7 @@
 
 #include "base/helper.h"
 #include "base/io.h"
+#include "confine/confine.h"
 #include "kernel/internal.h"
 #include "skel/benchmon.skel.h"
 #include "skel/probe.skel.h"
@@ -62,11 +63,16 @@ int bm_probe_lsm_list(const char *list, struct bm_error *err)
 /* In a mount namespace of its own: asking must not leave a mount on a host without securityfs. */
 static int open_lsm_list(void *arg, int *ret_fd, struct bm_error *err)
 {
+	int r;
+
 	(void)arg;
 	if (access(LSM_LIST, F_OK) < 0 &&
 	    (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	     mount("securityfs", "/sys/kernel/security", "securityfs", 0, NULL) < 0))
 		return bm_fail_errno(err, errno, "mount securityfs");
+	r = bm_confine(BM_CONFINE_LOOK, err);
+	if (r < 0)
+		return r;
 	*ret_fd = open(LSM_LIST, O_RDONLY | O_CLOEXEC);
 	return *ret_fd < 0 ? bm_fail_errno(err, errno, LSM_LIST) : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/helper.h"
+#include "confine/confine.h"
 
 #define TIMEOUT_S 10
 #define DUMP_TRIES 20
@@ -21,6 +22,11 @@ struct enter {
 
 static int enter(const struct enter *e, struct bm_error *err)
 {
+	/* Below 0: it is the caller itself, and the host's network. */
+	int r = e->netns >= 0 ? bm_confine(BM_CONFINE_NETWORK, err) : 0;
+
+	if (r < 0)
+		return r;
 	if (e->netns >= 0 && setns(e->netns, CLONE_NEWNET) < 0)
 		return bm_fail_errno(err, errno, "entering the Bench's network namespace");
 	return 0;

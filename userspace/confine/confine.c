@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "confine/confine.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+
+#include <linux/bpf.h>
+#include <linux/capability.h>
+
+#include "confine/caps.h"
+#include "confine/filter.h"
+
+static const char *const look[] = {
+	"openat", "openat2", "open_tree", "fstat",     "newfstatat", "statx",
+	"statfs", "fcntl",   "lseek",     "setns",     "readlink",   "readlinkat",
+	"access", "fchdir",  "chdir",     "faccessat", "getdents64", NULL,
+};
+
+static const char *const mounts[] = {
+	"mount",   "umount2",  "move_mount", "mount_setattr", "fsopen",  "fsconfig",
+	"fsmount", "mkdir",    "mkdirat",    "mknod",         "mknodat", "rmdir",
+	"unlink",  "unlinkat", "setfsuid",   "setfsgid",      NULL,
+};
+
+static const char *const network[] = {
+	"openat", "write", "fstat", "newfstatat", "setns", "socket", "bind", "setsockopt", NULL,
+};
+
+static const char *const user[] = { "unshare", "write", NULL };
+
+static const char *const scan[] = {
+	"openat",
+	"fstat",
+	"newfstatat",
+	"statx",
+	"fcntl",
+	"lseek",
+	"readlink",
+	"readlinkat",
+	"getdents64",
+	"write",
+	"kcmp",
+	"pidfd_open",
+	"open_by_handle_at",
+	"memfd_create",
+	"memfd_secret",
+	"io_setup",
+	"io_destroy",
+	"pipe2",
+	"socket",
+	"epoll_create1",
+	NULL,
+};
+
+/* Whether a task is an arrival, whether a file was carried in. */
+static const struct bm_first_argument scan_arguments[] = { { "bpf", BPF_MAP_LOOKUP_ELEM } };
+
+static const struct {
+	uint64_t capabilities;
+	struct bm_filter filter;
+} rows[BM_CONFINE_MAX] = {
+	/* setns(2) wants SYS_ADMIN and SYS_CHROOT; objects may be anybody's. */
+	[BM_CONFINE_LOOK] = { BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) | BM_CAP(DAC_OVERRIDE) |
+				      BM_CAP(DAC_READ_SEARCH),
+			      { .calls = { look } } },
+	/* Mount points are made as the Bench's root: SETUID and SETGID. */
+	[BM_CONFINE_MOUNT] = { BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) | BM_CAP(DAC_OVERRIDE) |
+				       BM_CAP(DAC_READ_SEARCH) | BM_CAP(FOWNER) | BM_CAP(SETUID) |
+				       BM_CAP(SETGID) | BM_CAP(SYS_PTRACE),
+			       { .calls = { look, mounts } } },
+	[BM_CONFINE_NETWORK] = { BM_CAP(SYS_ADMIN) | BM_CAP(NET_ADMIN), { .calls = { network } } },
+	/* Where kernel.unprivileged_userns_clone is 0. */
+	[BM_CONFINE_USER] = { BM_CAP(SYS_ADMIN), { .calls = { user } } },
+	/* Links in /proc, and the handles of watches. */
+	[BM_CONFINE_SCAN] = { BM_CAP(SYS_PTRACE) | BM_CAP(CHECKPOINT_RESTORE) |
+				      BM_CAP(DAC_READ_SEARCH) | BM_CAP(BPF),
+			      { .calls = { scan },
+				.arguments = scan_arguments,
+				.argument_count = 1 } },
+};
+
+int bm_confine(enum bm_confinement what, struct bm_error *err)
+{
+	int r;
+
+	/* Before the filter, and again by it: without, a helper that gave up SYS_ADMIN gets none.
+	 */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return bm_fail_errno(err, errno, "no_new_privs");
+	r = bm_caps_keep(rows[what].capabilities, err);
+	return r < 0 ? r : bm_filter_allow(&rows[what].filter, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a forked helper may still do: its capabilities and its system calls, given up before it
+ * looks at anything of a Bench. A helper that needs more gets a row of its own in confine.c.
+ */
+#ifndef BENCHMON_CONFINE_H
+#define BENCHMON_CONFINE_H
+
+#include "base/error.h"
+
+enum bm_confinement {
+	BM_CONFINE_LOOK,    /* enters a mount namespace and opens or clones what is in it */
+	BM_CONFINE_MOUNT,   /* and mounts, unmounts, makes mount points */
+	BM_CONFINE_NETWORK, /* enters a network namespace, opens netlink, sets sysctls */
+	BM_CONFINE_USER,    /* makes a user namespace and waits */
+	BM_CONFINE_SCAN,    /* reads what processes hold */
+	BM_CONFINE_MAX,
+};
+
+/* For good. Of a task that has been filtered already, only what both filters allow is left. */
+int bm_confine(enum bm_confinement what, struct bm_error *err);
+
+#endif
