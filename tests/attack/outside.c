@@ -74,6 +74,13 @@ int tool_arrive(char **args)
 	return waitpid((pid_t)pid, NULL, 0) < 0 ? setup("waitpid") : 0;
 }
 
+int tool_unmountin(char **args)
+{
+	if (setns(namespace_of(args[0], "mnt"), CLONE_NEWNS) < 0)
+		return setup("mount namespace");
+	return outcome(umount2(args[1], MNT_DETACH));
+}
+
 /* FLAGS: those that stay, of ro and noexec; a tampering that the mount layer would not survive. */
 int tool_remount(char **args)
 {

@@ -220,6 +220,7 @@ static const struct probe probes[] = {
 	{ "send", tool_send, 1, "sends descriptors to who asks at SOCKET" },
 	{ "arrive", tool_arrive, 2, "an arrival in CGROUP and the namespaces of PID" },
 	{ "remount", tool_remount, 3, "in the mount namespace of PID, PATH becomes FLAGS" },
+	{ "unmountin", tool_unmountin, 2, "in the mount namespace of PID, PATH is unmounted" },
 	{ "mkstack", tool_mkstack, 2, "copies FROM to TO, which asks for an executable stack" },
 	{ "mountin", tool_mountin, 3, "in the mount namespace of PID, SOURCE appears at PATH" },
 	{ "deep", tool_deep, 2, "makes N nested directories below DIR and a file f in the last" },

@@ -110,7 +110,7 @@ probe_fn probe_raw, probe_packet, probe_route, probe_record, probe_rthdr, probe_
 probe_fn probe_self, probe_switch, probe_ping6;
 
 /* outside.c: what the test does beside the Bench */
-probe_fn tool_arrive, tool_remount, tool_mountin, tool_now, tool_deep;
+probe_fn tool_arrive, tool_remount, tool_unmountin, tool_mountin, tool_now, tool_deep;
 
 /* loop.c: what goes on while a grant is taken back */
 probe_fn tool_loop, tool_readers, tool_stream, tool_hold, tool_stay;

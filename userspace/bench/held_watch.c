@@ -84,6 +84,7 @@ static bool watches(const char *line, const struct bm_held_object *object)
 	union handle handle = {};
 	struct stat st;
 	autoclose fd = -1;
+	int up;
 
 	if (makedev(device >> KERNEL_MINOR_BITS, device & ((1u << KERNEL_MINOR_BITS) - 1)) !=
 	    object->superblock)
@@ -95,7 +96,9 @@ static bool watches(const char *line, const struct bm_held_object *object)
 		return errno != ESTALE; /* it is no more */
 	if (!S_ISDIR(st.st_mode))
 		return file_lies_in(fd, &st, object);
-	return bm_any_above(fd, is_object, (void *)(uintptr_t)object) != 0;
+	/* ENOENT: no way up leads to the mount's root, which is the object. */
+	up = bm_any_above(fd, is_object, (void *)(uintptr_t)object);
+	return up != 0 && up != -ENOENT;
 }
 
 static bool watches_foreign(const char *line, const struct bm_foreign_list *foreign)
