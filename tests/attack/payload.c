@@ -79,6 +79,8 @@ static const struct probe probes[] = {
 	{ "lstat", probe_lstat, 1, "lstat(2) PATH" },
 	{ "fstatat", probe_fstatat, 2, "newfstatat(2) below an O_PATH DIR: NAME" },
 	{ "fstat", probe_fstat, 1, "fstat(2) of an O_PATH descriptor of PATH" },
+	{ "statfs", probe_statfs, 1, "statfs(2) PATH" },
+	{ "ustat", probe_ustat, 1, "ustat(2) DEVICE, as stat(1) prints it" },
 	{ "statx", probe_statx, 1, "statx(2) PATH; [empty]: of its O_PATH descriptor" },
 	{ "readlink", probe_readlink, 1, "readlink(2) PATH; [empty]: of its O_PATH descriptor" },
 	{ "access", probe_access, 2, "access(2) PATH MODE" },
@@ -93,7 +95,9 @@ static const struct probe probes[] = {
 	{ "lease", probe_lease, 1, "F_SETLEASE of PATH" },
 	{ "dnotify", probe_dnotify, 1, "F_NOTIFY of DIR" },
 	{ "park", probe_park, 1, "watches DIR, sends the watch to itself, and receives it" },
-	{ "receive", probe_receive, 2, "has a descriptor sent from outside: r|rw|opath PATH" },
+	{ "receive", probe_receive, 2,
+	  "has a descriptor sent from outside: r|rw|opath|socket PATH" },
+	{ "pass", probe_pass, 0, "sends a socket to itself, and receives it" },
 
 	{ "uring", probe_uring, 1, "openat of PATH by io_uring [async|as another]" },
 
@@ -191,7 +195,7 @@ static const struct probe probes[] = {
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
 	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },
 	{ "sniff", tool_sniff, 1, "prints what comes in on DEVICE" },
-	{ "send", tool_send, 1, "sends descriptors to who asks at SOCKET" },
+	{ "send", tool_send, 1, "sends descriptors to who asks in DIR" },
 	{ "arrive", tool_arrive, 2, "an arrival in CGROUP and the namespaces of PID" },
 	{ "remount", tool_remount, 3, "in the mount namespace of PID, PATH becomes FLAGS" },
 	{ "mkstack", tool_mkstack, 2, "copies FROM to TO, which asks for an executable stack" },
