@@ -96,6 +96,8 @@ enum bm_hook {
 	BM_HOOK_KEY,
 	BM_HOOK_USERFAULTFD,
 	BM_HOOK_CORE_DUMP,
+	BM_HOOK_SYSLOG,
+	BM_HOOK_QUOTA,
 	BM_HOOK_MAX,
 };
 
@@ -144,6 +146,7 @@ enum bm_bench_flags {
 	BM_BENCH_SHARED_IPC = 8,  /* its IPC namespace is others' too: it has none */
 	BM_BENCH_SHARED_PID = 16, /* its pid namespace is others' too */
 	BM_BENCH_HOLDER = 32,     /* pid 1 of its pid namespace is the holder */
+	BM_BENCH_SHARED_NET = 64, /* its network is others' too: its loopback is not its own */
 };
 
 /*
@@ -155,14 +158,20 @@ enum bm_bench_flags {
 	(1ull << 0 | 1ull << 1 | 1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 |       \
 	 1ull << 10 | 1ull << 18 | 1ull << 29 | 1ull << 31)
 
+/*
+ * And in a user namespace that the Bench has made itself, where it may: SETPCAP and SYS_ADMIN, for
+ * namespaces of the other kinds. Mounts have walls of their own.
+ */
+#define BM_USERNS_CAPABILITIES (BM_CAPABILITIES | 1ull << 8 | 1ull << 21)
+
 /* benches: cgroup id -> struct bm_bench */
 struct bm_bench {
 	__u32 id;
 	__u32 level;
 	/* CLOCK_MONOTONIC ns. A task that started before was there already: never an arrival. */
 	__u64 attached_ns;
-	__u32 flags; /* enum bm_bench_flags */
-	__u32 pad;
+	__u32 flags;        /* enum bm_bench_flags */
+	__u32 userns;       /* inode number of its own user namespace, the host's included */
 	__u64 capabilities; /* 1 << CAP_*: what it may use of what its container was given */
 };
 
@@ -185,7 +194,7 @@ struct bm_config {
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
 struct bm_cgroup {
 	__u32 bench; /* 0 until user space has set it: deny */
-	__u32 pad;
+	__u32 flags; /* enum bm_bench_flags */
 };
 
 /* objects: inode storage. An id is global and never used twice. */
@@ -351,7 +360,7 @@ struct bm_task {
 	__u32 state;
 	__u32 bench;    /* whose; a mark that outlives its Bench counts for no other */
 	__u32 recorded; /* an exec was refused by file_open and that is recorded */
-	__u32 pad;
+	__u32 holder;   /* pid 1 of a Bench that benchmon made */
 	/* Of a thread group's leader: objects with an expiry that the process has mapped, or 0. */
 	__u64 mapped[BM_TASK_MAPPED];
 };

@@ -78,12 +78,13 @@ static __always_inline bool is_discovery(struct __sk_buff *skb)
 
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
-	struct bm_dest_key key = { .bench = sealed_bench() };
+	struct bm_cgroup *cgroup = sealed_cgroup();
+	struct bm_dest_key key = { .bench = cgroup->bench };
 	__u32 rule = BM_RULE_PACKET;
 	struct bm_event *event;
 	bool plain;
 
-	if (key.bench && skb->ifindex == LOOPBACK_IFINDEX)
+	if (skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup))
 		return 1;
 	if (key.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
 		return 1;

@@ -108,8 +108,13 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL;
 
+struct ns_common {
+	unsigned int inum;
+} KERNEL;
+
 struct user_namespace {
 	int level;
+	struct ns_common ns;
 } KERNEL;
 
 /* Two words in 6.1, one in 6.12; the low half is first in both. */
@@ -121,7 +126,11 @@ struct cred {
 	struct user_namespace *user_ns;
 } KERNEL;
 
+struct pid;
+
 struct task_struct {
+	unsigned int flags;
+	struct pid *thread_pid;
 	int pid;
 	int tgid;
 	__u64 start_time;

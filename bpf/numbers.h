@@ -12,6 +12,7 @@
 #define O_TRUNC 01000
 #define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
 #define MNT_INTERNAL 0x4000
+#define MQUEUE_MAGIC 0x19800202
 #define ANON_INODE_FS_MAGIC 0x09041934
 #define SB_KERNMOUNT (1 << 22)
 #define CAP_SYS_ADMIN 21

@@ -15,11 +15,21 @@
  * The Bench comes from the storage of the cgroup the program is attached to, not from current:
  * a subflow or a timer sends from a kernel worker, a packet is sent from whatever was interrupted.
  */
+static __always_inline struct bm_cgroup *sealed_cgroup(void)
+{
+	return bpf_get_local_storage(&cgroups, 0);
+}
+
 static __always_inline __u32 sealed_bench(void)
 {
-	struct bm_cgroup *cgroup = bpf_get_local_storage(&cgroups, 0);
+	return sealed_cgroup()->bench;
+}
 
-	return cgroup->bench;
+/* Loopback is the Bench's own in a network namespace of its own: else others' services are there.
+ */
+static __always_inline bool own_loopback(const struct bm_cgroup *cgroup)
+{
+	return cgroup->bench && !(cgroup->flags & BM_BENCH_SHARED_NET);
 }
 
 /* IPv4 as ::ffff:a.b.c.d, so that a v4-mapped address on an IPv6 socket is the same key. */
@@ -30,7 +40,6 @@ static __always_inline void key_v4(struct bm_dest_key *key, __u32 address)
 	__builtin_memcpy(key->address, words, sizeof(words));
 }
 
-/* The Bench's own namespace, so its own loopback: an attach to a shared one is refused. */
 static __always_inline bool is_loopback(const struct bm_dest_key *key)
 {
 	__u32 words[4];

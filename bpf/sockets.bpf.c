@@ -7,13 +7,14 @@
 
 static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *ctx, __u32 hook)
 {
+	struct bm_cgroup *cgroup = sealed_cgroup();
 	struct bm_event *event;
 	__u32 rule;
 
-	key->bench = sealed_bench();
+	key->bench = cgroup->bench;
 	key->port = (__u16)ctx->user_port;
 	key->protocol = (__u8)ctx->protocol;
-	rule = key->bench && is_loopback(key) ? BM_RULE_NONE : seal_rule(key);
+	rule = own_loopback(cgroup) && is_loopback(key) ? BM_RULE_NONE : seal_rule(key);
 	if (rule == BM_RULE_NONE)
 		return 1;
 	event = record_net(key, hook, rule, EPERM);

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What tells of the host and asks neither for a file of it nor for a right. */
-#include "check.h"
-#include "subject.h"
+#include "target.h"
 
 #define PID_FS_MAGIC 0x50494446
 #define PIDFD_GET_INFO 0xff0b /* type and number; the size grows */
 
-/*
- * ustat(2) takes any device number. It asks about the root of the file system; other than a root
- * is what statfs(2) was led to, and what an overlay has of it below.
- */
-SEC("lsm/sb_statfs")
-int BPF_PROG(bm_statfs, struct dentry *dentry)
+/* By a pid, in a pid namespace that others may share. */
+SEC("lsm/capget")
+int BPF_PROG(bm_capget, struct task_struct *target)
 {
-	return dentry->d_parent == dentry ? check_dentry(dentry, BM_HOOK_GETATTR, BM_R, 0, 0) : 0;
+	return check_target(target, BM_HOOK_TASK, EPERM);
 }
 
 /* Ids and the cgroup of any process, from 6.13 on; pidfd_open(2) asks for no right at all. */

@@ -9,7 +9,6 @@
 #include <sys/fanotify.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -188,20 +187,6 @@ int probe_statx(char **args)
 	return outcome(statx(fd, args[1] ? "" : args[0],
 			     AT_STATX_DONT_SYNC | (args[1] ? AT_EMPTY_PATH : 0), STATX_BASIC_STATS,
 			     &stx));
-}
-
-int probe_statfs(char **args)
-{
-	struct statfs fs;
-
-	return outcome(statfs(args[0], &fs));
-}
-
-int probe_ustat(char **args)
-{
-	char space[64]; /* struct ustat, and more */
-
-	return outcome(syscall(SYS_ustat, (unsigned int)strtoul(args[0], NULL, 0), space));
 }
 
 int probe_readlink(char **args)

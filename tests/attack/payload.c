@@ -79,8 +79,6 @@ static const struct probe probes[] = {
 	{ "lstat", probe_lstat, 1, "lstat(2) PATH" },
 	{ "fstatat", probe_fstatat, 2, "newfstatat(2) below an O_PATH DIR: NAME" },
 	{ "fstat", probe_fstat, 1, "fstat(2) of an O_PATH descriptor of PATH" },
-	{ "statfs", probe_statfs, 1, "statfs(2) PATH" },
-	{ "ustat", probe_ustat, 1, "ustat(2) DEVICE, as stat(1) prints it" },
 	{ "statx", probe_statx, 1, "statx(2) PATH; [empty]: of its O_PATH descriptor" },
 	{ "readlink", probe_readlink, 1, "readlink(2) PATH; [empty]: of its O_PATH descriptor" },
 	{ "access", probe_access, 2, "access(2) PATH MODE" },

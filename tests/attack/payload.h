@@ -49,7 +49,7 @@ probe_fn probe_truncate, probe_ftruncate, probe_chmod, probe_fchmod, probe_fchmo
 probe_fn probe_fchmodat2, probe_chown, probe_fchown, probe_utimes, probe_futimens, probe_setxattr;
 probe_fn probe_fsetxattr, probe_setcap, probe_removexattr, probe_setacl, probe_getxattr;
 probe_fn probe_listxattr, probe_stat, probe_lstat, probe_fstatat, probe_fstat, probe_statx;
-probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify, probe_statfs, probe_ustat;
+probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 
 /* fds.c */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;

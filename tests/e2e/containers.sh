@@ -22,7 +22,8 @@ bundle() { # NAME plain|userns JQ-FILTER COMMAND...
 	configured "$@"
 }
 
-# With what is its rootfs already; /vol is a directory of the host, on a disk.
+# With what is its rootfs already, and a cgroup namespace, as Podman has it; /vol is a directory of the
+# host, on a disk.
 configured() { # NAME plain|userns JQ-FILTER COMMAND...
 	local dir=$tmp/c/$1 spec=$tmp/spec.$2
 	mkdir -p "$disk/vol"
@@ -32,6 +33,7 @@ configured() { # NAME plain|userns JQ-FILTER COMMAND...
 		def ids: [{containerID: 0, hostID: 300000, size: 65536}];
 		.process.terminal = false | .process.args = $ARGS.positional |
 		.root.readonly = false | .linux.cgroupsPath = "/e2e/" + $name |
+		.linux.namespaces += [{type: "cgroup"}] |
 		.mounts += [{destination: "/vol", type: "bind", source: $vol, options: ["bind"]}] |
 		if $kind == "userns" then .linux.uidMappings = ids | .linux.gidMappings = ids
 		else . end | '"$3" "$spec" --args "${@:4}" >"$dir/config.json"

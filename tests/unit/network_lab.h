@@ -38,6 +38,9 @@
 #include "network/link.h"
 #include "network/nft.h"
 
+/* The table of a namespace that is all a Bench's. */
+#define NFT(ns) (&(struct bm_nft){ .netns = (ns) })
+
 #define PASS_MS 5000 /* an emulated kernel is slow */
 #define BLOCK_MS 400
 #define EVENT_MS 30000 /* for what the kernel does when it gets to it */
@@ -267,7 +270,7 @@ static inline void grant(int ns, uint32_t bench, const char *text)
 	struct bm_error err = {};
 
 	ok(bm_link_setup(ns, bench, &d, &err), &err);
-	ok(bm_nft_add(ns, &d, &err), &err);
+	ok(bm_nft_add(NFT(ns), &d, &err), &err);
 }
 
 /* The event that a condition waits for: it is asked again at each message of the groups. */

@@ -26,7 +26,7 @@ static void withdraw(int ns, const char *text)
 	struct bm_destination d = dest(text);
 	struct bm_error err = {};
 
-	ok(bm_nft_remove(ns, &d, &err), &err);
+	ok(bm_nft_remove(NFT(ns), &d, &err), &err);
 }
 
 /* Grant, use, revoke with a connection open; server and the address are the host's or beyond. */
@@ -43,7 +43,7 @@ static void use(int server_ns, const char *host)
 	server = serve(server_ns, tcp);
 	near = serve(server_ns, neighbour);
 	datagrams = serve(server_ns, udp);
-	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
 	grant(bench_ns, 7, tcp);
 	grant(bench_ns, 7, tcp);
 	client = dial(bench_ns, tcp, PASS_MS);
@@ -76,7 +76,7 @@ static void use(int server_ns, const char *host)
 	withdraw(bench_ns, udp);
 	assert_false(datagram(bench_ns, udp, datagrams, 4000, BLOCK_MS));
 	ok(bm_link_destroy(7, &err), &err);
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
 static void test_host_local(void **state)
@@ -148,15 +148,15 @@ static void test_forwarding_for_benches_only(void **state)
 
 	(void)state;
 	remember();
-	ok(bm_nft_setup(bench_ns, &err), &err);
-	ok(bm_nft_setup(other_ns, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	ok(bm_nft_setup(NFT(other_ns), &err), &err);
 	grant(bench_ns, 7, WORLD4 ":8080");
 	grant(other_ns, 8, WORLD4 ":8080");
 	assert_true(connects(bench_ns, WORLD4 ":8080"));
 	assert_true(connects(other_ns, WORLD4 ":8080"));
 	/* With the second layer gone, the host's table still holds. */
-	ok(bm_nft_destroy(bench_ns, &err), &err);
-	ok(bm_nft_destroy(other_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	ok(bm_nft_destroy(NFT(other_ns), &err), &err);
 	sniffer = sniff(other_ns, "eth0", ETH_P_IP);
 	assert_true(blocked(bench_ns, "10.209.0.17:80"));
 	must(world_ns, "ip route add 10.209.0.0/16 via 198.51.100.1");

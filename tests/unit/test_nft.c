@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table in the Bench, on the running kernel (root). */
 #include <netinet/ip.h>
+#include <sys/stat.h>
 
+#include "bench/cgroup.h"
 #include "network_lab.h"
 
 /* An IPv4 packet made by hand; false when it did not even get out. */
@@ -86,7 +88,7 @@ static void test_nothing_leaves(void **state)
 
 	(void)state;
 	remember();
-	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
 	ok(bm_link_setup(bench_ns, 7, &d4, &err), &err);
 	ok(bm_link_setup(bench_ns, 7, &d6, &err), &err);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
@@ -107,7 +109,7 @@ static void test_nothing_leaves(void **state)
 	}
 	ok(bm_link_destroy(7, &err), &err);
 	assert_unchanged();
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 	rules = output(bench_ns, "nft list ruleset");
 	assert_string_equal(rules, "");
 }
@@ -120,7 +122,7 @@ static void test_discovery(void **state)
 	struct bm_error err = {};
 
 	(void)state;
-	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
 	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
 	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 135));
@@ -131,7 +133,7 @@ static void test_discovery(void **state)
 	assert_true(raw6(bench_ns, "[fd62:656e:6368::e]:1", IPPROTO_ICMPV6, 255, 135));
 	assert_int_equal(sniffed(sniffer, 0), 0);
 	ok(bm_link_destroy(7, &err), &err);
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
 static void test_fragments(void **state)
@@ -142,7 +144,7 @@ static void test_fragments(void **state)
 	struct bm_error err = {};
 
 	(void)state;
-	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
 	grant(bench_ns, 7, sealed4);
 	grant(bench_ns, 7, sealed6);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
@@ -164,7 +166,7 @@ static void test_fragments(void **state)
 	raw6(bench_ns, sealed6, IPPROTO_ROUTING, 64, 4);
 	assert_int_equal(sniffed(sniffer, 0), 0);
 	ok(bm_link_destroy(7, &err), &err);
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
 /* The destination itself cannot open a connection to the Bench from the sealed port. */
@@ -177,7 +179,7 @@ static void test_no_way_in(void **state)
 	int on = 1;
 
 	(void)state;
-	ok(bm_nft_setup(bench_ns, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
 	grant(bench_ns, 7, HOST4 ":9090");
 	/* A port of its own: connections of earlier tests still send their FIN now and then. */
 	server = serve(bench_ns, "10.209.0.15:22");
@@ -191,7 +193,7 @@ static void test_no_way_in(void **state)
 	assert_false(ready(server, POLLIN, BLOCK_MS));
 	assert_int_equal(sniffed(sniffer, 0), 0);
 	ok(bm_link_destroy(7, &err), &err);
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
 static int compare(const void *a, const void *b)
@@ -208,16 +210,16 @@ static void test_list(void **state)
 
 	(void)state;
 	d = dest(WORLD4 ":80");
-	assert_int_equal(bm_nft_list(bench_ns, &list, &count, &err), -ENOENT);
+	assert_int_equal(bm_nft_list(NFT(bench_ns), &list, &count, &err), -ENOENT);
 	err = (struct bm_error){};
-	assert_int_equal(bm_nft_add(bench_ns, &d, &err), -ENOENT);
+	assert_int_equal(bm_nft_add(NFT(bench_ns), &d, &err), -ENOENT);
 	assert_non_null(strstr(err.message, "sealed4"));
 	err = (struct bm_error){};
-	ok(bm_nft_remove(bench_ns, &d, &err), &err);
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_remove(NFT(bench_ns), &d, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 
-	ok(bm_nft_setup(bench_ns, &err), &err);
-	ok(bm_nft_list(bench_ns, &list, &count, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
 	assert_int_equal(count, 0);
 	free(list);
 	for (size_t i = 0; i < 300; i++) {
@@ -227,9 +229,9 @@ static void test_list(void **state)
 			 i + 1, i % 3 ? "tcp" : "udp");
 		memset(&want[i], 0, sizeof(want[i]));
 		want[i] = dest(text);
-		ok(bm_nft_add(bench_ns, &want[i], &err), &err);
+		ok(bm_nft_add(NFT(bench_ns), &want[i], &err), &err);
 	}
-	ok(bm_nft_list(bench_ns, &list, &count, &err), &err);
+	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
 	assert_int_equal(count, 300);
 	qsort(list, count, sizeof(*list), compare);
 	qsort(want, count, sizeof(*want), compare);
@@ -237,8 +239,8 @@ static void test_list(void **state)
 	free(list);
 	/* A second setup begins with nothing, whatever was in the table. */
 	must(bench_ns, "nft insert rule inet benchmon out accept");
-	ok(bm_nft_setup(bench_ns, &err), &err);
-	ok(bm_nft_list(bench_ns, &list, &count, &err), &err);
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
 	assert_int_equal(count, 0);
 	free(list);
 	out = output(bench_ns, "nft list chain inet benchmon out");
@@ -247,8 +249,93 @@ static void test_list(void **state)
 	rules = output(bench_ns, "nft list ruleset");
 	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT, 0600, rules), 0);
 	must(bench_ns, "nft -c -f /run/rules");
-	ok(bm_nft_destroy(bench_ns, &err), &err);
-	ok(bm_nft_destroy(bench_ns, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+}
+
+/* Where this process, and what it makes, lies from now on. */
+static void move_to(const char *cgroup)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s%s/cgroup.procs", bm_cgroup_root(), cgroup);
+	assert_int_equal(bm_write_file(AT_FDCWD, path, 0, 0, "0"), 0);
+}
+
+static bool reaches(const char *cgroup, const char *text, bool wanted)
+{
+	bool r;
+
+	move_to(cgroup);
+	r = wanted ? connects(host_ns, text) : !blocked(host_ns, text);
+	move_to("");
+	return r;
+}
+
+/* In a namespace that is others' too: the Bench's sockets alone, and loopback is not its own. */
+static void test_shared(void **state)
+{
+	static const char *const open[] = { WORLD4 ":80", HOST4 ":81", "127.0.0.1:82" };
+	static const char *const dirs[] = { "nft-test", "nft-test/in" };
+	struct bm_nft nft = { .netns = host_ns, .table = "benchmon-t1" };
+	autoclose world = serve(world_ns, WORLD4 ":80"), inbound = -1, sniffer = -1;
+	autoclose local = serve(host_ns, HOST4 ":81"), lo = serve(host_ns, "127.0.0.1:82");
+	struct bm_destination granted = dest(WORLD4 ":80"), *list = NULL;
+	autocgroup cgroup = BM_CGROUP_NONE;
+	autofree char *rules = NULL;
+	struct bm_error err = {};
+	size_t count = 0;
+	char path[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", bm_cgroup_root(), dirs[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+	}
+	ok(bm_cgroup_open("/nft-test", &cgroup, &err), &err);
+	nft.cgroup = cgroup.id;
+	nft.level = cgroup.level;
+	remember();
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		assert_true(reaches("/nft-test/in", open[i], true));
+	ok(bm_nft_setup(&nft, &err), &err);
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
+		assert_false(reaches("/nft-test/in", open[i], false));
+		assert_true(reaches("", open[i], true));
+	}
+	sniffer = sniff(world_ns, "w0", ETH_P_IP);
+	move_to("/nft-test/in");
+	inbound = serve(host_ns, HOST4 ":83");
+	raw4(host_ns, WORLD4 ":84/udp", 0, 0);
+	move_to("");
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	assert_true(raw4(host_ns, WORLD4 ":84/udp", 0, 0));
+	assert_int_equal(sniffed(sniffer, 1), 1);
+	assert_true(blocked(world_ns, HOST4 ":83"));
+	assert_true(blocked(host_ns, HOST4 ":83"));
+	ok(bm_nft_add(&nft, &granted, &err), &err);
+	assert_true(reaches("/nft-test/in", open[0], true));
+	assert_false(reaches("/nft-test/in", open[1], false));
+	assert_false(reaches("/nft-test/in", open[2], false));
+	ok(bm_nft_list(&nft, &list, &count, &err), &err);
+	assert_int_equal(count, 1);
+	assert_true(bm_destination_equal(list, &granted));
+	free(list);
+	ok(bm_nft_remove(&nft, &granted, &err), &err);
+	assert_false(reaches("/nft-test/in", open[0], false));
+	/* Beside the table of another, and what nft lists, nft reads back. */
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	rules = output(host_ns, "nft list ruleset");
+	assert_non_null(strstr(rules, "socket cgroupv2 level 1"));
+	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT | O_TRUNC, 0600, rules), 0);
+	must(host_ns, "nft -c -f /run/rules");
+	assert_int_equal(unlink("/run/rules"), 0);
+	ok(bm_nft_destroy(&nft, &err), &err);
+	ok(bm_nft_destroy(&nft, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	assert_true(reaches("/nft-test/in", open[0], true));
+	assert_unchanged();
+	ok(bm_cgroup_remove("/nft-test", &err), &err);
 }
 
 int main(void)
@@ -256,7 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),      cmocka_unit_test(test_nothing_leaves),
 		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_no_way_in),
+		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests_name("nft", tests, make_world, NULL);

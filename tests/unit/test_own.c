@@ -34,6 +34,12 @@ static struct bm_mount host_list[] = {
 };
 static const struct bm_mounts host = { .list = host_list, .count = COUNT(host_list) };
 
+/* A container that shares nothing, and one that shares what it can. */
+static const struct bm_own_place alone = { .cgroup = "/e2e/c1" };
+static const struct bm_own_place shared = { .cgroup = "/e2e/c1",
+					    .host_pid = true,
+					    .shared_ipc = true };
+
 enum { OPEN, RO, NOEXEC, RO_NOEXEC };
 
 struct mount_case {
@@ -51,20 +57,20 @@ struct mount_case {
 #define NEW 0, 99        /* a device number that the host has no mount of */
 #define PTS_0 (136 << 8) /* makedev() is no constant */
 
-static void check(const struct mount_case *c)
+static void check_in(const struct mount_case *c, const char *root, const struct bm_own_place *place)
 {
 	struct bm_mount m = {
 		.major = c->major,
 		.minor = c->minor,
 		.ro = c->flags == RO || c->flags == RO_NOEXEC,
 		.noexec = c->flags == NOEXEC || c->flags == RO_NOEXEC,
-		.root = "/",
+		.root = root,
 		.target = c->target,
 		.fstype = c->fstype,
 		.options = "rw",
 	};
 	uint32_t rights = 0xdead;
-	const char *what = bm_own_classify(&m, c->mode, c->rdev, &host, &rights);
+	const char *what = bm_own_classify(&m, c->mode, c->rdev, &host, place, &rights);
 
 	if (!what != !c->what || (what && strcmp(what, c->what)))
 		fail_msg("%s on %s: %s, expected %s", c->fstype, c->target, what ?: "the host's",
@@ -72,6 +78,11 @@ static void check(const struct mount_case *c)
 	if (what && rights != c->rights)
 		fail_msg("%s on %s: rights %u, expected %u", c->fstype, c->target, rights,
 			 c->rights);
+}
+
+static void check(const struct mount_case *c)
+{
+	check_in(c, "/", &alone);
 }
 
 static void rootfs(void **state)
@@ -202,10 +213,19 @@ static void kernel_views(void **state)
 		{ "sysfs", "/sys", NEW, OPEN, DIR_MODE, 0, all, R },
 		{ "sysfs", "/sys", 0, 22, OPEN, DIR_MODE, 0, all, R },
 		{ "sysfs", "/sys", 0, 22, RO, DIR_MODE, 0, all, R },
-		{ "cgroup2", "/sys/fs/cgroup", 0, 26, OPEN, DIR_MODE, 0, all, R },
-		{ "cgroup2", "/sys/fs/cgroup", 0, 26, RO_NOEXEC, DIR_MODE, 0, all, R },
 		/* Others never. */
 		{ "cgroup", "/sys/fs/cgroup/x", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "cgroup2", "/sys/fs/cgroup", 0, 26, RO, DIR_MODE, 0, NULL, 0 },
+		{ "efivarfs", "/sys/firmware/efi/efivars", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "configfs", "/sys/kernel/config", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "pstore", "/sys/fs/pstore", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "hugetlbfs", "/dev/hugepages", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "fusectl", "/sys/fs/fuse/connections", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "nfsd", "/proc/fs/nfsd", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "rpc_pipefs", "/var/lib/nfs/rpc_pipefs", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "autofs", "/proc/sys/fs/binfmt_misc", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "selinuxfs", "/sys/fs/selinux", NEW, RO, DIR_MODE, 0, NULL, 0 },
+		{ "devtmpfs", "/dev", NEW, RO, DIR_MODE, 0, NULL, 0 },
 		{ "debugfs", "/sys/kernel/debug", NEW, RO, DIR_MODE, 0, NULL, 0 },
 		{ "securityfs", "/sys/kernel/security", NEW, RO, DIR_MODE, 0, NULL, 0 },
 		{ "bpf", "/sys/fs/bpf", NEW, OPEN, DIR_MODE, 0, NULL, 0 },
@@ -219,6 +239,56 @@ static void kernel_views(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++)
 		check(&cases[i]);
+}
+
+/* At its own cgroup or below, and nowhere else. */
+static void cgroups(void **state)
+{
+	static const char *const within[] = { "/e2e/c1", "/e2e/c1/x", "/e2e/c1/x/y" };
+	static const char *const beyond[] = { "/",  "/e2e",      "/e2e/c", "/e2e/c11",
+					      "/x", "/e2e/c2/x", "/../c1", "/e2e/x/e2e/c1",
+					      "",   "/../../.." };
+	static const struct bm_own_place nowhere = { .cgroup = "" };
+	struct mount_case c = { "cgroup2", "/sys/fs/cgroup", 0, 26, OPEN, DIR_MODE, 0, NULL, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(beyond); i++)
+		check_in(&c, beyond[i], &alone);
+	for (size_t i = 0; i < COUNT(within); i++)
+		check_in(&c, within[i], &nowhere);
+	c.what = "kernel's view of the host";
+	c.rights = R;
+	for (size_t i = 0; i < COUNT(within); i++)
+		check_in(&c, within[i], &alone);
+	c.flags = RO;
+	check_in(&c, within[0], &shared);
+}
+
+/* What a shared namespace changes: proc is the host's where the Bench is in its pid namespace. */
+static void shared_views(void **state)
+{
+	static const char bench[] = "kernel's view of the Bench";
+	static const struct mount_case cases[] = {
+		{ "proc", "/proc", 0, 21, OPEN, DIR_MODE, 0, bench, R | W },
+		{ "proc", "/proc", NEW, OPEN, DIR_MODE, 0, bench, R | W },
+		{ "proc", "/proc/sys", 0, 21, RO, DIR_MODE, 0, bench, R },
+		/* Elsewhere it is one more, with what else the host has there. */
+		{ "proc", "/host/proc", 0, 21, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "proc", "/procfs", 0, 21, OPEN, DIR_MODE, 0, NULL, 0 },
+		/* Of no IPC namespace that is its own. */
+		{ "mqueue", "/dev/mqueue", 0, 25, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "mqueue", "/dev/mqueue", NEW, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "devpts", "/dev/pts", NEW, OPEN, DIR_MODE, 0, bench, R | W },
+		{ "devpts", "/dev/pts", 0, 24, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "binfmt_misc", "/proc/sys/fs/binfmt_misc", NEW, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "devtmpfs", "/dev", 0, 5, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "tmpfs", "/host/run", 0, 23, OPEN, DIR_MODE, 0, NULL, 0 },
+		{ "ext4", "/host", 254, 1, OPEN, DIR_MODE, 0, NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		check_in(&cases[i], "/", &shared);
 }
 
 static void tmpfs(void **state)
@@ -281,8 +351,8 @@ static void every_host_mount_counts(void **state)
 
 		m.fstype = "tmpfs";
 		m.target = "/tmp";
-		assert_null(bm_own_classify(&m, DIR_MODE, 0, &host, &rights));
-		assert_non_null(bm_own_classify(&m, DIR_MODE, 0, &none, &rights));
+		assert_null(bm_own_classify(&m, DIR_MODE, 0, &host, &alone, &rights));
+		assert_non_null(bm_own_classify(&m, DIR_MODE, 0, &none, &alone, &rights));
 	}
 }
 
@@ -359,6 +429,8 @@ int main(void)
 		cmocka_unit_test(devices),
 		cmocka_unit_test(runtime_files),
 		cmocka_unit_test(kernel_views),
+		cmocka_unit_test(cgroups),
+		cmocka_unit_test(shared_views),
 		cmocka_unit_test(tmpfs),
 		cmocka_unit_test(volumes),
 		cmocka_unit_test(every_host_mount_counts),

@@ -20,6 +20,7 @@
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/replay.h"
 
+#define SHARED (BM_BENCH_SHARED_IPC | BM_BENCH_SHARED_NET | BM_BENCH_SHARED_PID)
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static struct daemon d;
@@ -296,6 +297,7 @@ static void malformed(void **state)
 		{ "create", "{'bench':'b2','bench_id':2,'origin':'found','slot':1}" },
 		/* A mode that this version does not know may be a stricter one. */
 		{ "create", "{'bench':'b2','bench_id':2,'origin':'created','exec':'none'}" },
+		{ "ready", "{" B1 ",'shared':['host']}" },
 		/* What is granted? */
 		{ "grant", "{" B1 "}" },
 		{ "grant", FILE_GRANT("b1", "ro", 70) },
@@ -329,25 +331,27 @@ static void malformed(void **state)
 	}
 }
 
-static void mode_of_execution(void **state)
+static void modes(void **state)
 {
 	static const struct {
-		const char *fields;
-		enum bench_exec exec;
+		const char *begin, *ready;
 		uint32_t flags;
 	} cases[] = {
-		{ CREATE_B1, EXEC_OWN, 0 },
-		{ "{" B1 ",'origin':'created','exec':'own'}", EXEC_OWN, 0 },
-		{ "{" B1 ",'origin':'created','exec':'image'}", EXEC_IMAGE, BM_BENCH_IMAGE },
+		{ CREATE_B1, "{" B1 "}", BM_BENCH_HOLDER },
+		{ "{" B1 ",'origin':'created','exec':'own'}", "{" B1 "}", BM_BENCH_HOLDER },
+		{ "{" B1 ",'origin':'created','exec':'image'}", "{" B1 "}",
+		  BM_BENCH_HOLDER | BM_BENCH_IMAGE },
+		{ "{" B1 ",'origin':'attached','userns':true}", "{" B1 "}", BM_BENCH_USERNS },
+		{ "{" B1 ",'origin':'attached'}", "{" B1 ",'shared':['ipc','net','pid','uts']}",
+		  SHARED },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		fresh();
-		say("create", cases[i].fields);
-		say("ready", "{" B1 "}");
+		say("attach", cases[i].begin);
+		say("ready", cases[i].ready);
 		replayed();
-		assert_int_equal(d.model.benches->exec, cases[i].exec);
 		assert_int_equal(bench_flags(d.model.benches), cases[i].flags);
 	}
 }
@@ -577,7 +581,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(namesake_of_one_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(life_of_a_bench, setup, teardown),
-		cmocka_unit_test_setup_teardown(mode_of_execution, setup, teardown),
+		cmocka_unit_test_setup_teardown(modes, setup, teardown),
 		cmocka_unit_test_setup_teardown(attached, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_name_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(end_unwritten, setup, teardown),

@@ -26,72 +26,23 @@ static ino_t namespace_of(pid_t pid, const char *name)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* A thread of pid in another mount namespace than mnt, or 0: each may unshare one of its own. */
-static pid_t thread_elsewhere(pid_t pid, ino_t mnt)
-{
-	char path[64];
-	autoclosedir DIR *threads = NULL;
-	struct dirent *entry;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	threads = opendir(path);
-	while (threads && (entry = readdir(threads))) {
-		/* /proc/TID is there for every thread, also where no readdir shows it. */
-		pid_t tid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
-		ino_t found = tid ? namespace_of(tid, "mnt") : 0;
-
-		if (found && found != mnt)
-			return tid;
-	}
-	return 0;
-}
-
-static const struct {
-	int cap;
-	const char *name;
-} refused[] = {
-	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" }, { CAP_NET_ADMIN, "CAP_NET_ADMIN" },
-	{ CAP_NET_RAW, "CAP_NET_RAW" },     { CAP_BPF, "CAP_BPF" },
-	{ CAP_PERFMON, "CAP_PERFMON" },     { CAP_SYS_MODULE, "CAP_SYS_MODULE" },
-	{ CAP_SYS_RAWIO, "CAP_SYS_RAWIO" }, { CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
-	{ CAP_MKNOD, "CAP_MKNOD" },         { CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
-	{ CAP_SYS_BOOT, "CAP_SYS_BOOT" },   { CAP_SYSLOG, "CAP_SYSLOG" },
-	{ CAP_MAC_ADMIN, "CAP_MAC_ADMIN" }, { CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE" },
-};
-
-uint64_t bm_refused_capabilities(void)
-{
-	uint64_t mask = 0;
-
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		mask |= 1ull << refused[i].cap;
-	return mask;
-}
-
-/* The bounding set: what any process in it could ever get, by a set-id file or as root. */
-static int check_capabilities(const struct bm_target *target, struct bm_error *err)
-{
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		if (target->bounding & 1ull << refused[i].cap)
-			return bm_fail(
-				err, EPERM, "capabilities",
-				"drop it from the container's bounding set",
-				"the container may use %s, with which it could undo the walls",
-				refused[i].name);
-	return 0;
-}
-
 struct members {
 	ino_t mnt;
 	pid_t stranger;
 };
 
-static int find_stranger(void *ctx, pid_t pid)
+static int is_stranger(void *ctx, pid_t tid)
 {
 	struct members *m = ctx;
+	ino_t found = namespace_of(tid, "mnt");
 
-	m->stranger = thread_elsewhere(pid, m->mnt);
+	m->stranger = found && found != m->mnt ? tid : 0;
 	return m->stranger ? 1 : 0;
+}
+
+static int find_stranger(void *ctx, pid_t pid)
+{
+	return bm_threads_each(pid, is_stranger, ctx);
 }
 
 static int check_members(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
@@ -109,20 +60,31 @@ static int check_members(const struct bm_target *target, const struct bm_cgroup_
 		       : 0;
 }
 
-static bool in_cgroup(pid_t pid, const struct bm_cgroup_ref *cgroup)
-{
-	char path[BM_CGROUP_PATH];
-	size_t len = strlen(cgroup->path);
+struct sharing {
+	const struct bm_target *target;
+	uint32_t found;
+};
 
-	return bm_cgroup_of_pid(pid, path, NULL) == 0 && !strncmp(path, cgroup->path, len) &&
-	       (!path[len] || path[len] == '/');
+static const enum bm_namespace shareable[] = { BM_NS_PID, BM_NS_NET, BM_NS_UTS, BM_NS_IPC };
+
+static int find_shared(void *ctx, pid_t tid)
+{
+	struct sharing *s = ctx;
+
+	for (size_t i = 0; i < sizeof(shareable) / sizeof(shareable[0]); i++) {
+		enum bm_namespace kind = shareable[i];
+
+		if (!(s->found & 1u << kind) &&
+		    namespace_of(tid, bm_namespace_names[kind]) == s->target->inode[kind])
+			s->found |= 1u << kind;
+	}
+	return 0;
 }
 
-/* Table inet benchmon would drop the packets of everybody in that namespace. */
-static int check_network(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
-			 struct bm_error *err)
+int bm_namespaces_shared(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+			 uint32_t *ret, struct bm_error *err)
 {
-	ino_t net = target->inode[BM_NS_NET];
+	struct sharing s = { .target = target };
 	autoclosedir DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
@@ -131,29 +93,40 @@ static int check_network(const struct bm_target *target, const struct bm_cgroup_
 	while ((entry = readdir(proc))) {
 		pid_t other = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-		if (other && namespace_of(other, "net") == net && !in_cgroup(other, cgroup))
-			return bm_fail(
-				err, EPERM, "own-network",
-				"give the container a network namespace of its own",
-				"its network namespace is shared with process %d outside of it",
-				other);
+		if (other && !bm_cgroup_holds(cgroup, other))
+			bm_threads_each(other, find_shared, &s);
 	}
+	*ret = s.found;
 	return 0;
 }
 
-int bm_admit(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+/*
+ * Who may mount has perhaps made another root for itself: a directory of the host that looks like
+ * a container's. The same goes for who can have made itself a user namespace to do that in, which
+ * shows only where the pid namespace was made with the container.
+ */
+static int check_root(const struct bm_target *target, bool root_known, struct bm_error *err)
+{
+	bool mounts = target->bounding & 1ull << CAP_SYS_ADMIN;
+
+	if (root_known || (!mounts && (bm_target_is_hosts(target, BM_NS_USER) ||
+				       !bm_target_is_hosts(target, BM_NS_PID))))
+		return 0;
+	return bm_fail(err, EPERM, "own-root", "attach it by its id, as crun has it",
+		       "the container %s, so only its runtime can say what its root is",
+		       mounts ? "may mount (CAP_SYS_ADMIN)"
+			      : "is in a user namespace and in the host's pid namespace");
+}
+
+int bm_admit(const struct bm_target *target, const struct bm_cgroup_ref *cgroup, bool root_known,
 	     struct bm_error *err)
 {
 	int r;
 
-	if (target->inode[BM_NS_MNT] == namespace_of(1, "mnt"))
+	if (bm_target_is_hosts(target, BM_NS_MNT))
 		return bm_fail(err, EPERM, "container", "give the container's init process",
 			       "process %d runs in the host's mount namespace: it is no container",
 			       target->pid);
-	r = check_network(target, cgroup, err);
-	if (r == 0)
-		r = check_members(target, cgroup, err);
-	if (r == 0)
-		r = check_capabilities(target, err);
-	return r;
+	r = check_members(target, cgroup, err);
+	return r < 0 ? r : check_root(target, root_known, err);
 }

@@ -3,19 +3,25 @@
 #ifndef BENCHMON_ADMIT_H
 #define BENCHMON_ADMIT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/error.h"
 #include "bench/cgroup.h"
 #include "bench/target.h"
 
 /*
- * Refuses, with the rule: a process of the host (mount or network namespace, no cgroup of its
- * own), a network namespace shared with tasks outside, a cgroup with tasks of other containers,
- * capabilities that undo the walls. cgroup is the container's.
+ * Refuses, with the rule, what can't be walled in: a process of the host (its mount namespace, no
+ * cgroup of its own), a cgroup with tasks of other mount namespaces, and, where the container could
+ * have made another root for itself, one of which no runtime says what it was (root_known). cgroup
+ * is the container's. Capabilities and the other namespaces of the host are no reason.
  */
-int bm_admit(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+int bm_admit(const struct bm_target *target, const struct bm_cgroup_ref *cgroup, bool root_known,
 	     struct bm_error *err);
 
-/* The capabilities of that rule, as a mask: no payload gets them by any way. */
-uint64_t bm_refused_capabilities(void);
+/* Which of its namespaces (1 << BM_NS_PID, NET, UTS, IPC) are also those of tasks outside of its
+ * cgroup: the host's, or another container's. */
+int bm_namespaces_shared(const struct bm_target *target, const struct bm_cgroup_ref *cgroup,
+			 uint32_t *ret, struct bm_error *err);
 
 #endif

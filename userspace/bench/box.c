@@ -186,6 +186,7 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 		.memory = box->memory,
 		.pids = box->pids,
 		.image = box->image,
+		.userns = box->userns,
 	};
 	autoclose dir = -1;
 	int r;

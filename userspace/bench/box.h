@@ -29,6 +29,7 @@ struct bm_box {
 	uint32_t slot;         /* of the id ranges; nobody else's while the box lives */
 	uint64_t memory, pids; /* limits, 0: none */
 	bool image;            /* exec: image */
+	bool userns;           /* it may make user namespaces */
 };
 
 /* Up to a container that is created and waits to be started. On failure nothing is left. */

@@ -168,22 +168,30 @@ static void add_personality(struct json_object *list)
 	}
 }
 
-/* The same filter as bm_syscalls_deny(). */
-static struct json_object *seccomp(bool image)
+static void add_userns(struct json_object *list)
 {
-	struct json_object *json = json_object_new_object(), *list = json_object_new_array(),
-			   *args = json_object_new_array(),
+	struct json_object *args = json_object_new_array(),
 			   *clone = denied(STRINGS("clone"), EPERM);
+
+	json_object_array_add(list, denied(strings(bm_denied_without_userns), EPERM));
+	json_object_array_add(list, denied(STRINGS("clone3"), ENOSYS));
+	json_object_array_add(args, masked(0, CLONE_NEWUSER, CLONE_NEWUSER));
+	bm_json_add(clone, "args", args);
+	json_object_array_add(list, clone);
+}
+
+/* The same filter as bm_syscalls_deny(). */
+static struct json_object *seccomp(const struct bm_bundle *bundle)
+{
+	struct json_object *json = json_object_new_object(), *list = json_object_new_array();
 
 	bm_json_add_string(json, "defaultAction", "SCMP_ACT_ALLOW");
 	bm_json_add(json, "architectures",
 		    STRINGS("SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"));
 	json_object_array_add(list, denied(strings(bm_denied_syscalls), EPERM));
-	json_object_array_add(list, denied(STRINGS("clone3"), ENOSYS));
-	json_object_array_add(args, masked(0, CLONE_NEWUSER, CLONE_NEWUSER));
-	bm_json_add(clone, "args", args);
-	json_object_array_add(list, clone);
-	if (image) {
+	if (!bundle->userns)
+		add_userns(list);
+	if (bundle->image) {
 		json_object_array_add(list, denied(strings(bm_denied_in_image), EPERM));
 		add_personality(list);
 	}
@@ -200,7 +208,7 @@ static struct json_object *linux_part(const struct bm_bundle *bundle)
 	bm_json_add(json, "gidMappings", id_map(bundle->id_base));
 	bm_json_add_string(json, "cgroupsPath", bundle->cgroup);
 	bm_json_add(json, "resources", resources(bundle));
-	bm_json_add(json, "seccomp", seccomp(bundle->image));
+	bm_json_add(json, "seccomp", seccomp(bundle));
 	bm_json_add(json, "maskedPaths",
 		    STRINGS("/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
 			    "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug",

@@ -22,6 +22,7 @@ struct bm_bundle {
 	uint64_t memory;     /* bytes, 0: no limit */
 	uint64_t pids;       /* 0: no limit */
 	bool image;          /* exec: image. Root read-only, scratch noexec, /tmp of its own */
+	bool userns;         /* it may make user namespaces */
 };
 
 /* What a Bench may use of capabilities, as package managers and builds need them. */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bench/cgroup.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -305,4 +307,28 @@ static int each_below(int parent, const char *name, int (*fn)(void *ctx, pid_t p
 int bm_cgroup_each(const struct bm_cgroup_ref *ref, int (*fn)(void *ctx, pid_t pid), void *ctx)
 {
 	return each_below(ref->fd, ".", fn, ctx);
+}
+
+bool bm_cgroup_holds(const struct bm_cgroup_ref *ref, pid_t pid)
+{
+	char path[BM_CGROUP_PATH];
+	size_t len = strlen(ref->path);
+
+	return bm_cgroup_of_pid(pid, path, NULL) == 0 && !strncmp(path, ref->path, len) &&
+	       (!path[len] || path[len] == '/');
+}
+
+int bm_threads_each(pid_t pid, int (*fn)(void *ctx, pid_t tid), void *ctx)
+{
+	char path[64];
+	autoclosedir DIR *threads = NULL;
+	struct dirent *entry;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (r == 0 && threads && (entry = readdir(threads)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			r = fn(ctx, atoi(entry->d_name));
+	return r;
 }

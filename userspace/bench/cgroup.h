@@ -41,6 +41,11 @@ int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
 /* Removes it and its children; 0 also when it is gone. */
 int bm_cgroup_remove(const char *path, struct bm_error *err);
 
+/* True for a process in it or below. */
+bool bm_cgroup_holds(const struct bm_cgroup_ref *ref, pid_t pid);
+
+/* Calls fn for each thread of a process, until fn returns something but 0; returns that. */
+int bm_threads_each(pid_t pid, int (*fn)(void *ctx, pid_t tid), void *ctx);
 /* Calls fn for each process in it and below, until fn returns something but 0; returns that. */
 int bm_cgroup_each(const struct bm_cgroup_ref *ref, int (*fn)(void *ctx, pid_t pid), void *ctx);
 

@@ -21,8 +21,8 @@
 
 #include "base/cleanup.h"
 #include "base/helper.h"
-#include "bench/admit.h"
 #include "bench/syscalls.h"
+#include "bpf/abi.h"
 
 struct context {
 	const struct bm_exec *exec;
@@ -30,7 +30,7 @@ struct context {
 	int report; /* an errno, or the end of file at execve */
 };
 
-/* No more than the container's own processes can get. */
+/* No more than what the walls leave of what the container's own processes can get. */
 static int limit_capabilities(uint64_t bounding)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -156,7 +156,7 @@ static _Noreturn void payload(struct context *c, bool own_cgroup_ns, bool own_us
 	if (r == 0 && chdir(x->cwd ?: "/") < 0)
 		r = -errno - BM_EXEC_CWD;
 	if (r == 0 && x->filter)
-		r = bm_syscalls_deny(x->image, NULL);
+		r = bm_syscalls_deny(x->image, x->userns, NULL);
 	if (r == 0)
 		r = execute(x);
 	r = -r;
@@ -217,7 +217,7 @@ int bm_exec_start(const struct bm_exec *exec, pid_t *ret_pid, int *ret_pidfd, in
 {
 	struct context c = {
 		.exec = exec,
-		.bounding = exec->target->bounding & ~bm_refused_capabilities(),
+		.bounding = exec->target->bounding & BM_CAPABILITIES,
 	};
 	autoclose report_r = -1, report_w = -1, pidfd = -1;
 	int report[2], r;

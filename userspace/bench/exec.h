@@ -20,6 +20,7 @@ struct bm_exec {
 	bool tty;    /* stdio[0] becomes the controlling terminal */
 	bool filter; /* the syscall filter of Benches that benchmon makes */
 	bool image;  /* with what exec: image denies beyond */
+	bool userns; /* without what keeps user namespaces from it */
 };
 
 /*

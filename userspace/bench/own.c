@@ -59,8 +59,7 @@ static bool on_host(const struct bm_mounts *host, const struct bm_mount *m)
 	return false;
 }
 
-/* null, zero, full, random, urandom, tty: they hold nothing of the host. */
-static bool harmless_device(dev_t rdev)
+bool bm_device_harmless(dev_t rdev)
 {
 	static const unsigned allowed[][2] = { { 1, 3 }, { 1, 5 }, { 1, 7 },
 					       { 1, 8 }, { 1, 9 }, { 5, 0 } };
@@ -83,14 +82,32 @@ static bool runtime_file(const char *target)
 	return false;
 }
 
-static bool fstype_in(const struct bm_mount *m, const char *a, const char *b, const char *c)
+/* path itself, or what lies below it; "" is nobody's. */
+static bool at_or_below(const char *found, const char *path)
 {
-	return !strcmp(m->fstype, a) || (b && !strcmp(m->fstype, b)) ||
-	       (c && !strcmp(m->fstype, c));
+	size_t len = strlen(path);
+
+	return len && !strncmp(found, path, len) && (!found[len] || found[len] == '/');
+}
+
+/*
+ * What a kernel's own file system shows is the namespace's or cgroup's that it was mounted for. A
+ * proc of the host's pid namespace is one like any other where the container is in that: which of
+ * its files are whose is decided file by file.
+ */
+static bool shows_own(const struct bm_mount *m, const struct bm_mounts *host,
+		      const struct bm_own_place *place)
+{
+	if (!strcmp(m->fstype, "proc"))
+		return !on_host(host, m) || (place->host_pid && at_or_below(m->target, "/proc"));
+	if (!strcmp(m->fstype, "mqueue"))
+		return !on_host(host, m) && !place->shared_ipc;
+	return !strcmp(m->fstype, "devpts") && !on_host(host, m);
 }
 
 const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
-			    const struct bm_mounts *host, uint32_t *ret_rights)
+			    const struct bm_mounts *host, const struct bm_own_place *place,
+			    uint32_t *ret_rights)
 {
 	uint32_t write = m->ro ? 0 : BM_W;
 
@@ -98,7 +115,7 @@ const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 		*ret_rights = BM_R | BM_X | write;
 		return "rootfs";
 	}
-	if (S_ISCHR(mode) && harmless_device(rdev)) {
+	if (S_ISCHR(mode) && bm_device_harmless(rdev)) {
 		*ret_rights = BM_R | BM_W;
 		return "device";
 	}
@@ -106,17 +123,17 @@ const char *bm_own_classify(const struct bm_mount *m, mode_t mode, dev_t rdev,
 		*ret_rights = BM_R;
 		return "runtime file";
 	}
-	if (fstype_in(m, "proc", "devpts", "mqueue") && !on_host(host, m)) {
+	if (shows_own(m, host, place)) {
 		*ret_rights = BM_R | write;
 		return "kernel's view of the Bench";
 	}
-	if (fstype_in(m, "sysfs", "cgroup2", NULL)) {
+	if (!strcmp(m->fstype, "sysfs") ||
+	    (!strcmp(m->fstype, "cgroup2") && at_or_below(m->root, place->cgroup))) {
 		*ret_rights = BM_R;
 		return "kernel's view of the host";
 	}
 	/* Not a device node in it that the runtime bound somewhere. */
-	if (fstype_in(m, "tmpfs", NULL, NULL) && !on_host(host, m) &&
-	    (S_ISDIR(mode) || S_ISREG(mode))) {
+	if (!strcmp(m->fstype, "tmpfs") && !on_host(host, m) && (S_ISDIR(mode) || S_ISREG(mode))) {
 		*ret_rights = BM_R | write | (m->noexec ? 0 : BM_X);
 		return "private tmpfs";
 	}
@@ -229,8 +246,9 @@ static int open_mount(const struct bm_target *target, const struct bm_mount *m,
 	return 0;
 }
 
-int bm_own_collect(const struct bm_target *target, const char *view, struct bm_own_list *ret,
-		   struct bm_foreign_list *ret_foreign, struct bm_error *err)
+int bm_own_collect(const struct bm_target *target, const struct bm_own_place *place,
+		   struct bm_own_list *ret, struct bm_foreign_list *ret_foreign,
+		   struct bm_error *err)
 {
 	automounts mounts = {}, host = {}, ours = {};
 	autoforeign foreign = {};
@@ -240,7 +258,7 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 	if (r == 0)
 		r = bm_mounts_read(1, &host, err);
 	if (r == 0)
-		r = bm_mounts_read(*view ? 1 : getpid(), &ours, err);
+		r = bm_mounts_read(*place->view ? 1 : getpid(), &ours, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < mounts.count; i++) {
@@ -259,7 +277,7 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 			continue;
 		what = bm_own_classify(m, stx.stx_mode,
 				       makedev(stx.stx_rdev_major, stx.stx_rdev_minor), &host,
-				       &rights);
+				       place, &rights);
 		if (!what) {
 			r = bm_foreign_add(&foreign, m, stx.stx_mode, &mounts, &host, TAKE_FD(fd));
 			if (r < 0)
@@ -270,7 +288,7 @@ int bm_own_collect(const struct bm_target *target, const char *view, struct bm_o
 		if (r == 0)
 			r = bm_own_add(&own, what, m->target, rights, TAKE_FD(fd));
 		if (r == 0 && !strcmp(what, "rootfs") && !strcmp(m->fstype, "overlay"))
-			r = add_layers(m, &ours, view, &own, err);
+			r = add_layers(m, &ours, place->view, &own, err);
 		if (r < 0)
 			return bm_fail_errno(err, -r, "own objects");
 	}
@@ -298,13 +316,13 @@ static int find_covered(const struct bm_target *target, struct bm_foreign_list *
 /* Mounts stacked deeper on one place than this are nobody's honest work. */
 #define ROUNDS_MAX 64
 
-int bm_own_clear(const struct bm_target *target, const char *view, struct bm_own_list *ret,
-		 struct bm_foreign_list *gone, struct bm_error *err)
+int bm_own_clear(const struct bm_target *target, const struct bm_own_place *place,
+		 struct bm_own_list *ret, struct bm_foreign_list *gone, struct bm_error *err)
 {
 	for (int round = 0; round < ROUNDS_MAX; round++) {
 		autoforeign foreign = {};
 		autoown own = {};
-		int r = bm_own_collect(target, view, &own, &foreign, err);
+		int r = bm_own_collect(target, place, &own, &foreign, err);
 
 		/* Once in any case, for what the host may mount later. */
 		if (r == 0 && (foreign.count || !round)) {

@@ -240,6 +240,7 @@ static int make_point(int dir, const char *name, bool directory, const struct pl
 static int check_own(const struct place_args *a, int self, int dir, struct bm_error *err)
 {
 	automounts mounts = {};
+	struct bm_own_place nowhere = { .view = "", .cgroup = "" };
 	struct statx stx;
 	uint32_t rights;
 	int r = read_mounts(self, &mounts, err);
@@ -254,7 +255,7 @@ static int check_own(const struct place_args *a, int self, int dir, struct bm_er
 		if (m->id != stx.stx_mnt_id)
 			continue;
 		if ((a->created && !strcmp(m->target, "/work")) ||
-		    bm_own_classify(m, S_IFDIR, 0, a->host, &rights))
+		    bm_own_classify(m, S_IFDIR, 0, a->host, &nowhere, &rights))
 			return 0;
 	}
 	return bm_fail(err, EPERM, "destination", "give one below the container's own root",

@@ -49,7 +49,6 @@ const char *const bm_denied_syscalls[] = {
 	"ioperm",
 	"iopl",
 	"setns",
-	"unshare",
 	"kcmp",
 	"process_vm_writev",
 	"clock_settime",
@@ -59,6 +58,8 @@ const char *const bm_denied_syscalls[] = {
 	"stime",
 	NULL,
 };
+
+const char *const bm_denied_without_userns[] = { "unshare", NULL };
 
 const char *const bm_denied_in_image[] = { "memfd_create", "memfd_secret", NULL };
 
@@ -91,7 +92,19 @@ static int deny_personality(scmp_filter_ctx filter)
 	return r;
 }
 
-int bm_syscalls_deny(bool image, struct bm_error *err)
+static int deny_userns(scmp_filter_ctx filter)
+{
+	int r = deny_all(filter, bm_denied_without_userns);
+
+	/* Every process may clone; a user namespace would hand it all capabilities. */
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+				     SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+	/* Its flags lie in memory, where no filter sees them: libc goes back to clone. */
+	return r < 0 ? r : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+}
+
+int bm_syscalls_deny(bool image, bool userns, struct bm_error *err)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int r = filter ? 0 : -ENOMEM;
@@ -108,13 +121,8 @@ int bm_syscalls_deny(bool image, struct bm_error *err)
 		r = deny_all(filter, bm_denied_in_image);
 	if (r == 0 && image)
 		r = deny_personality(filter);
-	/* Every process may clone; a user namespace would hand it all capabilities. */
-	if (r == 0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-				     SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
-	/* Its flags lie in memory, where no filter sees them: libc goes back to clone. */
-	if (r == 0)
-		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (r == 0 && !userns)
+		r = deny_userns(filter);
 	if (r == 0)
 		r = seccomp_load(filter);
 	seccomp_release(filter);

@@ -14,6 +14,9 @@
 /* NULL-terminated; all x86 entries (64-bit, x32, 32-bit) of each name are denied with EPERM. */
 extern const char *const bm_denied_syscalls[];
 
+/* Unless it may make user namespaces, these too, clone(2) with CLONE_NEWUSER, and clone3(2). */
+extern const char *const bm_denied_without_userns[];
+
 /* With exec: image, these too, and */
 extern const char *const bm_denied_in_image[];
 /*
@@ -23,6 +26,6 @@ extern const char *const bm_denied_in_image[];
 #define BM_PERSONALITY_BITS 32
 
 /* Puts the filter on the calling task; needs no_new_privs. */
-int bm_syscalls_deny(bool image, struct bm_error *err);
+int bm_syscalls_deny(bool image, bool userns, struct bm_error *err);
 
 #endif

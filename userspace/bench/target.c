@@ -81,16 +81,27 @@ static bool owned(const struct bm_target *t, enum bm_namespace kind, bool above)
 	return false;
 }
 
+bool bm_target_is_hosts(const struct bm_target *t, enum bm_namespace kind)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/1/ns/%s", bm_namespace_names[kind]);
+	return stat(path, &st) == 0 && st.st_ino == t->inode[kind];
+}
+
 /*
- * A runtime makes all of them in one user namespace. What a payload makes for itself by unshare(2)
- * needs one of its own, and its pid namespace it can't leave.
+ * A runtime makes all of them in one user namespace, or leaves the host's. What a payload makes for
+ * itself by unshare(2) needs one of its own, and its pid namespace it can't leave; one that is the
+ * host's says nothing, which is for admit.h.
  */
 static int check_owners(const struct bm_target *t, struct bm_error *err)
 {
 	static const enum bm_namespace checked[] = { BM_NS_MNT, BM_NS_PID, BM_NS_NET };
 
 	for (size_t i = 0; i < sizeof(checked) / sizeof(checked[0]); i++)
-		if (!owned(t, checked[i], checked[i] == BM_NS_NET))
+		if (!owned(t, checked[i], checked[i] == BM_NS_NET) &&
+		    !(checked[i] == BM_NS_PID && bm_target_is_hosts(t, BM_NS_PID)))
 			return bm_fail(err, EPERM, "namespaces", "start the container anew",
 				       "its %s namespace belongs to another user namespace than "
 				       "its init is in",

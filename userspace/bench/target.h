@@ -6,6 +6,7 @@
 #ifndef BENCHMON_TARGET_H
 #define BENCHMON_TARGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,9 +37,11 @@ struct bm_target {
 
 /*
  * -EPERM, rule "namespaces": its mount, network and pid namespaces do not belong to one user
- * namespace, init's own: init has left what the runtime made for it.
+ * namespace, init's own, and are not the host's: init has left what the runtime made for it.
  */
 int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err);
+/* True for the namespace that the host's init is in. */
+bool bm_target_is_hosts(const struct bm_target *target, enum bm_namespace kind);
 /* What is mounted in it, as seen from the root of its mount namespace. */
 struct bm_mounts;
 int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err);

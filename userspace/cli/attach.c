@@ -55,7 +55,7 @@ int cmd_attach(struct cli *cli, struct bm_error *err)
 		return cli_usage(cli, err, "attach: --yes confirms what --adopt asks");
 	r = cli_bench_name(cli, name, err);
 	if (r == 0)
-		r = cli_exec_mode(cli, request, err);
+		r = cli_modes(cli, request, err);
 	if (r == 0)
 		r = container_of(cli, container, err);
 	if (r == 0)

@@ -62,8 +62,8 @@ int cli_call_paged(int socket, const char *op, struct json_object *request,
 		   struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
 		   struct bm_error *err);
 
-/* create.c: --exec into a request. */
-int cli_exec_mode(struct cli *cli, struct json_object *request, struct bm_error *err);
+/* create.c: --exec and --allow-userns into a request. */
+int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err);
 /* create.c */
 int cli_create(struct cli *cli, int socket, const char *name, struct json_object **ret_reply,
 	       struct bm_error *err);

@@ -4,6 +4,8 @@
 const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_ADOPT] = { "adopt", 0, NULL, "offers each of its volumes as a grant" },
 	[OPT_ALL] = { "all", 0, NULL, "every grant of the Bench" },
+	[OPT_ALLOW_USERNS] = { "allow-userns", 0, NULL,
+			       "what runs in it may make user namespaces" },
 	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
 	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
@@ -47,11 +49,12 @@ const char *const cli_sections[SECTION_MAX] = {
 };
 
 #define LIMITS (OPT(MEMORY) | OPT(PIDS))
+#define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
 #define FILE_GRANT (OPT(EXCEPT) | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(OPT(ROOTFS) | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |       \
-	 OPT(EXEC) | LIMITS | PROCESS)
+	 MODES | LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -66,13 +69,13 @@ const struct cli_command cli_commands[] = {
 	  OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), 1u << FORMAT_COMPACT, 0, 0, false,
 	  { { "", OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), NULL } } },
 	{ "create", cmd_create, SECTION_BENCH, "makes a Bench that has nothing",
-	  OPT(ROOTFS) | OPT(EXEC) | LIMITS, 0, 0, 1, false,
-	  { { "[NAME]", OPT(ROOTFS) | OPT(EXEC) | LIMITS, NULL } } },
+	  OPT(ROOTFS) | MODES | LIMITS, 0, 0, 1, false,
+	  { { "[NAME]", OPT(ROOTFS) | MODES | LIMITS, NULL } } },
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
-	  OPT(PID) | OPT(CGROUP) | OPT(EXEC) | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
-	  { { "NAME CONTAINER", OPT(EXEC) | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --pid PID", OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --cgroup PATH", OPT(ADOPT) | OPT(YES), NULL } } },
+	  OPT(PID) | OPT(CGROUP) | MODES | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
+	  { { "NAME CONTAINER", MODES | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },

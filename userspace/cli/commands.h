@@ -14,6 +14,7 @@
 enum cli_opt {
 	OPT_ADOPT,
 	OPT_ALL,
+	OPT_ALLOW_USERNS,
 	OPT_BENCH,
 	OPT_CGROUP,
 	OPT_CWD,

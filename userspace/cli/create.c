@@ -35,10 +35,12 @@ static int limits_of(struct cli *cli, struct json_object **ret, struct bm_error 
 	return 0;
 }
 
-int cli_exec_mode(struct cli *cli, struct json_object *request, struct bm_error *err)
+int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err)
 {
 	const char *mode = cli->args.value[OPT_EXEC];
 
+	if (cli_has(&cli->args, OPT_ALLOW_USERNS))
+		bm_json_add_bool(request, "userns", true);
 	if (!mode)
 		return 0;
 	if (strcmp(mode, "own") && strcmp(mode, "image"))
@@ -78,7 +80,7 @@ int cli_create(struct cli *cli, int socket, const char *name, struct json_object
 		bm_json_add(request, "limits", limits);
 	if (name)
 		bm_json_add_string(request, "bench", name);
-	r = cli_exec_mode(cli, request, err);
+	r = cli_modes(cli, request, err);
 	if (r == 0)
 		r = rootfs_open(cli, &rootfs, err);
 	if (r < 0)

@@ -20,6 +20,27 @@ static void print_key(struct json_object *json, const char *key)
 		printf("%-9s  %s\n", key, cli_show_key(json, key, shown, sizeof(shown)));
 }
 
+/* Words from a list, in as many lines as they take. skip: what each begins with. */
+static void print_words(struct json_object *bench, const char *key, const char *title,
+			const char *skip)
+{
+	struct json_object *list = bm_json_get(bench, key, json_type_array);
+	char words[CLI_SHOWN] = "", shown[CLI_SHORT];
+	size_t used = 0, len = strlen(skip);
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		const char *word = json_object_get_string(json_object_array_get_idx(list, i));
+
+		cli_show(word ?: "", shown, sizeof(shown));
+		if (used < sizeof(words))
+			used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s",
+						 i ? " " : "",
+						 shown + (strncmp(shown, skip, len) ? 0 : len));
+	}
+	printf("%-9s  ", title);
+	cli_wrap(stdout, 11, used ? words : "none");
+}
+
 static void print_bench(struct json_object *bench)
 {
 	static const char *const keys[] = { "name", "state", "origin", "container",
@@ -30,6 +51,9 @@ static void print_bench(struct json_object *bench)
 
 	for (int i = 0; keys[i]; i++)
 		print_key(bench, keys[i]);
+	print_words(bench, "capabilities", "caps", "CAP_");
+	print_words(bench, "shared", "shared", "");
+	printf("%-9s  %s\n", "userns", bm_json_bool(bench, "userns") ? "allowed" : "refused");
 	if (created)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
 		       cli_age(created, (uint64_t)time(NULL), age));

@@ -77,6 +77,7 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
 	bm_json_add_int(fields, "slot", bench->slot);
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
+	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_string(fields, "created", bench->created);
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
@@ -151,6 +152,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->origin = ORIGIN_CREATED;
 	bench->slot = box.slot;
 	bench->exec = mode;
+	bench->userns = box.userns = bm_json_bool(message->json, "userns");
 	box.name = bench->name;
 	box.image = mode == EXEC_IMAGE;
 	bench->first_event = bm_store_position(d->store);
@@ -256,6 +258,7 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
 	bm_json_add_string(fields, "container", bench->container);
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
+	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_string(fields, "created", bench->created);
 	bm_json_add_int(fields, "pid", bench->pid);
 	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
@@ -294,6 +297,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 		return -ENOMEM;
 	bench->origin = ORIGIN_ATTACHED;
 	bench->exec = mode;
+	bench->userns = bm_json_bool(message->json, "userns");
 	bench->pid = chosen.pid;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);

@@ -24,8 +24,12 @@ static const struct {
 	const char *keys[16];
 } requests[] = {
 	{ "version", request_version, 0, true, { NULL } },
-	{ "create", request_create, 1, false, { "bench", "limits", "exec", NULL } },
-	{ "attach", request_attach, 0, false, { "bench", "container", "exec", "adopt", NULL } },
+	{ "create", request_create, 1, false, { "bench", "limits", "exec", "userns", NULL } },
+	{ "attach",
+	  request_attach,
+	  0,
+	  false,
+	  { "bench", "container", "exec", "userns", "adopt", NULL } },
 	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },
 	{ "destroy", request_destroy, 0, false, { "bench", NULL } },

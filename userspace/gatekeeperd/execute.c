@@ -270,6 +270,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 		.tty = bm_json_bool(message->json, "tty"),
 		.filter = bench->origin == ORIGIN_CREATED,
 		.image = bench->exec == EXEC_IMAGE,
+		.userns = bench->userns,
 	};
 	return start(d, c, &exec, err);
 }

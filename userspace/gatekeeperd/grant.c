@@ -15,17 +15,13 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
-#include "bench/relocate.h"
-#include "bench/userns.h"
-#include "gatekeeperd/lifecycle.h"
-#include "gatekeeperd/recall.h"
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
-#include "network/link.h"
-#include "network/nft.h"
+#include "gatekeeperd/network.h"
+#include "gatekeeperd/recall.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
@@ -381,30 +377,6 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	return r;
 }
 
-static int add_destination(struct daemon *d, struct bench *bench, const struct grant *g, int netns,
-			   struct bm_error *err)
-{
-	struct bm_dest_key key = grant_dest_key(bench, g);
-	struct bm_dest dest = { .grant = g->number, .expiry_ns = g->expiry_ns };
-	bool foreign, linked = bench->linked;
-	int r = bm_link_foreign(netns, bench->id, &foreign, err);
-
-	if (r == 0 && !foreign) {
-		r = bm_link_setup(netns, bench->id, &g->destination, err);
-		bench->linked |= r == 0;
-	}
-	if (r == 0)
-		r = bm_nft_add(netns, &g->destination, err);
-	if (r == 0)
-		r = bm_dest_put(d->kernel, &key, &dest, err);
-	if (r < 0) {
-		bm_nft_remove(netns, &g->destination, NULL);
-		if (bench->linked && !linked && bm_link_destroy(bench->id, NULL) == 0)
-			bench->linked = false;
-	}
-	return r;
-}
-
 static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
 	/* Again: another connection may have been quicker since it was shown. */
@@ -412,7 +384,7 @@ static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, str
 
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
-	return r < 0 ? r : add_destination(d, bench, g, bench->target.ns[BM_NS_NET], err);
+	return r < 0 ? r : bench_net_grant(d, bench, g, err);
 }
 
 static struct grant *grant_of_pending(const struct bench *bench, struct connection *c,

@@ -19,11 +19,12 @@
 #include "bench/box.h"
 #include "bench/container.h"
 #include "bench/own.h"
+#include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
-#include "network/nft.h"
 
 void now_text(char ret[40])
 {
@@ -191,12 +192,22 @@ static int admit_own(struct daemon *d, struct bench *bench, const struct bm_own_
 	return r;
 }
 
+static struct bm_own_place own_place(const struct bench *bench)
+{
+	return (struct bm_own_place){
+		.view = bench->origin == ORIGIN_CREATED ? "" : BM_HOST_VIEW,
+		.cgroup = bench->cgroup.path,
+		.host_pid = bm_target_is_hosts(&bench->target, BM_NS_PID),
+		.shared_ipc = bench->shared & 1u << BM_NS_IPC,
+	};
+}
+
 static int collect_own(const struct bench *bench, struct bm_own_list *ret,
 		       struct bm_foreign_list *ret_foreign, struct bm_error *err)
 {
 	bool ours = bench->origin == ORIGIN_CREATED;
-	int fd, r = bm_own_collect(&bench->target, ours ? "" : BM_HOST_VIEW, ret,
-				   ours ? NULL : ret_foreign, err);
+	struct bm_own_place place = own_place(bench);
+	int fd, r = bm_own_collect(&bench->target, &place, ret, ours ? NULL : ret_foreign, err);
 
 	if (r == 0 && ours) {
 		r = bm_box_scratch(bench->name, &fd);
@@ -258,13 +269,14 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 		     const struct bring_up *how, struct bm_own_list *own,
 		     struct bm_foreign_list *gone, struct bm_error *err)
 {
+	struct bm_own_place place = own_place(bench);
 	int r = 0;
 
 	if (how->adopt)
 		r = adoption_take(how->adopt, &bench->target, foreign);
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED) {
 		bm_own_done(own);
-		r = bm_own_clear(&bench->target, BM_HOST_VIEW, own, gone, err);
+		r = bm_own_clear(&bench->target, &place, own, gone, err);
 	}
 	return r;
 }
@@ -273,15 +285,14 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 static void take_down(struct daemon *d, struct bench *bench)
 {
 	bm_bench_leave(d->kernel, bench->id, NULL);
-	if (bench->walled && bench->target.root >= 0 &&
-	    bm_nft_destroy(bench->target.ns[BM_NS_NET], NULL) == 0)
-		bench->walled = false;
+	bench_nft_end(bench, NULL);
 }
 
 /* With its tasks frozen: nothing of the container happens between looking and enforcing. */
 static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct bring_up *how,
 			   struct bm_error *err)
 {
+	bool ours = bench->origin == ORIGIN_CREATED;
 	size_t len = strlen(bench->cgroup.path);
 	char path[BM_CGROUP_PATH];
 	autoforeign foreign = {}, gone = {};
@@ -299,18 +310,22 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bench_hold(d, bench, err);
 	if (r == 0)
-		r = bm_admit(&bench->target, &bench->cgroup, err);
+		r = bm_admit(&bench->target, &bench->cgroup, how->rootfs || ours, err);
+	/* What benchmon makes shares nothing. */
+	if (r == 0 && !ours)
+		r = bm_namespaces_shared(&bench->target, &bench->cgroup, &bench->shared, err);
 	if (r == 0)
 		r = check_rootfs(bench, how->rootfs, err);
 	if (r == 0)
 		r = collect_own(bench, &own, &foreign, err);
-	if (r == 0) {
-		r = bm_nft_setup(bench->target.ns[BM_NS_NET], err);
-		bench->walled = r == 0;
-	}
+	if (r == 0)
+		r = bench_nft_setup(bench, err);
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
-				   bench->cgroup.level, bench_flags(bench), err);
+				   bench->cgroup.level, bench_flags(bench),
+				   (uint32_t)bench->target.inode[BM_NS_USER], err);
+	if (r == 0 && !how->waiting)
+		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
@@ -339,6 +354,7 @@ static int record_ready(struct daemon *d, const struct bench *bench, struct bm_e
 	for (int i = 0; i < BM_NS_MAX; i++)
 		bm_json_add_int(namespaces, bm_namespace_names[i], (int64_t)bench->namespaces[i]);
 	bm_json_add(fields, "namespaces", namespaces);
+	bm_json_add(fields, "shared", bench_shared_to_json(bench));
 	return bench_record(d, bench, "ready", fields, err);
 }
 
@@ -365,10 +381,8 @@ int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up 
 /* The container goes on without walls: without nft of ours, and not kept frozen. */
 static int let_go(struct bench *bench, struct bm_error *err)
 {
-	int r = 0;
+	int r = bench_nft_end(bench, err);
 
-	if (bench->walled && bench->target.root >= 0)
-		r = bm_nft_destroy(bench->target.ns[BM_NS_NET], err);
 	if (r == 0 && bench->state == BENCH_BROKEN && bench->cgroup.fd >= 0)
 		r = bm_cgroup_freeze(&bench->cgroup, false, err);
 	return r;

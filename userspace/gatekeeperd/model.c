@@ -46,17 +46,60 @@ const char *bench_exec_name(enum bench_exec exec)
 	return execs[exec];
 }
 
-uint32_t bench_flags(const struct bench *bench)
-{
-	return bench->exec == EXEC_IMAGE ? BM_BENCH_IMAGE : 0;
-}
-
 static int parse(const char *const *names, int max, const char *name)
 {
 	for (int i = 0; name && i < max; i++)
 		if (!strcmp(names[i], name))
 			return i;
 	return -EBADMSG;
+}
+
+uint32_t bench_flags(const struct bench *bench)
+{
+	uint32_t flags = 0;
+
+	if (bench->exec == EXEC_IMAGE)
+		flags |= BM_BENCH_IMAGE;
+	if (bench->userns)
+		flags |= BM_BENCH_USERNS;
+	if (bench->shared & 1u << BM_NS_IPC)
+		flags |= BM_BENCH_SHARED_IPC;
+	if (bench->shared & 1u << BM_NS_PID)
+		flags |= BM_BENCH_SHARED_PID;
+	if (bench->shared & 1u << BM_NS_NET)
+		flags |= BM_BENCH_SHARED_NET;
+	if (bench->origin == ORIGIN_CREATED)
+		flags |= BM_BENCH_HOLDER;
+	return flags;
+}
+
+struct json_object *bench_shared_to_json(const struct bench *bench)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int i = 0; i < BM_NS_MAX; i++)
+		if (bench->shared & 1u << i)
+			json_object_array_add(list, json_object_new_string(bm_namespace_names[i]));
+	return list;
+}
+
+int bench_shared_parse(struct json_object *list, uint32_t *ret)
+{
+	uint32_t shared = 0;
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		struct json_object *item = json_object_array_get_idx(list, i);
+		int kind =
+			json_object_is_type(item, json_type_string)
+				? parse(bm_namespace_names, BM_NS_MAX, json_object_get_string(item))
+				: -EBADMSG;
+
+		if (kind < 0)
+			return kind;
+		shared |= 1u << kind;
+	}
+	*ret = shared;
+	return 0;
 }
 
 int grant_kind_parse(const char *name, enum grant_kind *ret)
@@ -113,6 +156,7 @@ struct bench *model_add(struct model *model, const char *name, uint32_t id)
 	snprintf(bench->name, sizeof(bench->name), "%s", name);
 	bench->id = id;
 	bench->cgroup = BM_CGROUP_NONE;
+	bench->net = -1;
 	bench->target = BM_TARGET_NONE;
 	if (id > model->last_bench)
 		model->last_bench = id;
@@ -136,6 +180,7 @@ void model_remove(struct model *model, struct bench *bench)
 		bench_remove_closed(bench, bench->closed);
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
+	bm_close(bench->net);
 	json_object_put(bench->detached);
 	free(bench);
 }

@@ -75,6 +75,9 @@ struct bench {
 	uint64_t pid_start;             /* start time of pid, against a reused number */
 	struct bm_target target;        /* held while its init lives */
 	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
+	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
+	int net;                        /* its network, where shared: that outlives its init */
+	bool userns;                    /* it may make user namespaces */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
 	uint32_t last_grant;          /* the highest number ever used */
@@ -105,6 +108,9 @@ int bench_origin_parse(const char *name, enum bench_origin *ret);
 int bench_exec_parse(const char *name, enum bench_exec *ret);
 /* Of struct bm_bench, as the model has it. */
 uint32_t bench_flags(const struct bench *bench);
+/* The namespaces that it shares, by name; NULL are none. -EBADMSG. */
+struct json_object *bench_shared_to_json(const struct bench *bench);
+int bench_shared_parse(struct json_object *list, uint32_t *ret);
 
 struct bench *model_find(struct model *model, const char *name);
 struct bench *model_find_id(struct model *model, uint32_t id);

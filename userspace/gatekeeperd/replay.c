@@ -56,6 +56,7 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	snprintf(bench->container, sizeof(bench->container), "%s", container ?: "");
 	snprintf(bench->created, sizeof(bench->created), "%s", created ?: "");
 	bench->begun = true;
+	bench->userns = bm_json_bool(json, "userns");
 	take_place(bench, json);
 	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0)
 		return -EBADMSG;
@@ -136,6 +137,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		return bad_line(n, event, err);
 	if (!strcmp(event, "ready")) {
 		take_place(bench, json);
+		r = bench_shared_parse(bm_json_get(json, "shared", json_type_array),
+				       &bench->shared);
 		bench->state = BENCH_READY;
 	} else if (!strcmp(event, "own-objects")) {
 		json_object_put(bench->detached);

@@ -26,6 +26,21 @@ int bench_of_request(struct daemon *d, struct json_object *request, struct bench
 	return 0;
 }
 
+/* As the kernel's table has them: what decides. */
+static struct json_object *capabilities_of(struct daemon *d, const struct bench *b)
+{
+	struct json_object *list = json_object_new_array();
+	struct bm_bench entry;
+
+	if (b->cgroup.fd < 0 || bm_bench_get(d->kernel, b->cgroup.id, &entry) < 0)
+		return list;
+	for (uint32_t cap = 0; cap < 64; cap++)
+		if (entry.capabilities & 1ull << cap)
+			json_object_array_add(list,
+					      json_object_new_string(bm_capability_name(cap)));
+	return list;
+}
+
 struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_t offset,
 				  bool with_grants, size_t *ret_next)
 {
@@ -43,6 +58,9 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	if (b->container[0])
 		bm_json_add_string(json, "container", b->container);
 	bm_json_add_string(json, "exec", bench_exec_name(b->exec));
+	bm_json_add(json, "capabilities", capabilities_of(d, b));
+	bm_json_add(json, "shared", bench_shared_to_json(b));
+	bm_json_add_bool(json, "userns", b->userns);
 	bm_json_add_int(json, "pid", b->pid);
 	bm_json_add_string(json, "cgroup", b->cgroup.path);
 	bm_json_add_string(json, "created", b->created);

@@ -5,18 +5,19 @@
  * has beyond the kernel is ended.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bench/admit.h"
 #include "bench/box.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/network.h"
 #include "gatekeeperd/replay.h"
-#include "network/link.h"
-#include "network/nft.h"
 
 /* A grant whose kernel part is missing or a tombstone: its revocation, or its making, ends here. */
 static bool in_force(struct daemon *d, const struct bench *bench, const struct grant *g)
@@ -40,16 +41,16 @@ static bool granted(const struct bench *bench, const struct bm_destination *dest
 }
 
 /* Somebody took the second layer away: it comes back with what both ledger and kernel have. */
-static int remake_nft(const struct bench *bench, int netns, struct bm_error *err)
+static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struct bm_error *err)
 {
 	int r;
 
-	daemon_log(LOG_LEVEL_WARNING, "Bench %s: table inet benchmon was missing, made anew",
+	daemon_log(LOG_LEVEL_WARNING, "Bench %s: its nftables table was missing, made anew",
 		   bench->name);
-	r = bm_nft_setup(netns, err);
+	r = bm_nft_setup(nft, err);
 	for (const struct grant *g = bench->grants; g && r == 0; g = g->next)
 		if (g->kind == GRANT_NET)
-			r = bm_nft_add(netns, &g->destination, err);
+			r = bm_nft_add(nft, &g->destination, err);
 	return r;
 }
 
@@ -57,17 +58,17 @@ static int remake_nft(const struct bench *bench, int netns, struct bm_error *err
 static int prune_nft(const struct bench *bench, struct bm_error *err)
 {
 	autofree struct bm_destination *list = NULL;
-	int netns = bench->target.ns[BM_NS_NET];
+	struct bm_nft nft;
 	size_t count = 0;
-	int r = bm_nft_list(netns, &list, &count, NULL);
+	int r = bench_nft(bench, &nft) ? bm_nft_list(&nft, &list, &count, NULL) : -ESRCH;
 
 	if (r == -ENOENT)
-		return remake_nft(bench, netns, err);
+		return remake_nft(bench, &nft, err);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "nft of Bench %s", bench->name);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (!granted(bench, &list[i]))
-			r = bm_nft_remove(netns, &list[i], err);
+			r = bm_nft_remove(&nft, &list[i], err);
 	return r;
 }
 
@@ -116,18 +117,45 @@ static bool cgroup_taken(struct daemon *d, const struct bench *bench)
 	return false;
 }
 
+/*
+ * Which table it may have, the ledger does not say yet: that is decided again. Where nothing can be
+ * asked any more, the one place that outlives its container is the host's own network.
+ */
+static void find_half_made_nft(struct daemon *d, struct bench *bench)
+{
+	bool held = bench_hold(d, bench, NULL) == 0 &&
+		    bm_namespaces_shared(&bench->target, &bench->cgroup, &bench->shared, NULL) == 0;
+
+	if (!held)
+		bench->shared = 1u << BM_NS_NET;
+	bench->net = held ? fcntl(bench->target.ns[BM_NS_NET], F_DUPFD_CLOEXEC, 0)
+			  : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	bench->walled = true;
+}
+
 /* Begun and not finished: undone, but for a container that is another Bench's. */
 static int end_half_made(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
 	if (bench->origin == ORIGIN_ATTACHED && !cgroup_taken(d, bench)) {
-		if (bench_hold(d, bench, NULL) == 0)
-			bench->walled = true;
+		find_half_made_nft(d, bench);
 		return end_lost(d, bench, "half-made", err);
 	}
 	/* Not thawed and not let go: that would be the other's. */
 	if (bench->origin == ORIGIN_ATTACHED)
 		bm_cgroup_close(&bench->cgroup);
 	return end_lost(d, bench, "half-made", err);
+}
+
+static int any(void *ctx, pid_t pid)
+{
+	(void)ctx, (void)pid;
+	return 1;
+}
+
+/* In a pid namespace that is others' too, the end of its init is not the end of the rest. */
+static bool outlives_init(const struct bench *bench)
+{
+	return bench->shared & 1u << BM_NS_PID && bm_cgroup_each(&bench->cgroup, any, NULL) > 0;
 }
 
 static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error *err)
@@ -139,6 +167,10 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 	there = path[0] && bm_cgroup_open(path, &bench->cgroup, NULL) == 0;
 	if (bench->state == BENCH_MAKING)
 		return end_half_made(d, bench, err);
+	bench_net_find(bench);
+	if (there && pid_start_time(bench->pid) != bench->pid_start && outlives_init(bench))
+		return bm_fail(err, ESRCH, "pins", "end them, and detach it",
+			       "the init of its container has gone, and others of it run");
 	if (!there || pid_start_time(bench->pid) != bench->pid_start)
 		return end_lost(d, bench, "its container has gone", err);
 	if (bench_hold(d, bench, err) == 0 && same_namespaces(bench) &&

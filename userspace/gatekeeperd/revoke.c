@@ -10,8 +10,7 @@
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/nested.h"
-#include "network/link.h"
-#include "network/nft.h"
+#include "gatekeeperd/network.h"
 
 static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 		       struct json_object *found, struct bm_error *err)
@@ -35,33 +34,6 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 	return r < 0 ? r : nested_release(d, bench, g, err);
 }
 
-static int revoke_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
-{
-	struct bm_dest_key key = grant_dest_key(bench, g);
-	size_t others = 0;
-	int r;
-
-	r = bm_dest_drop(d->kernel, &key);
-	if (r == 0)
-		r = bm_kernel_settle();
-	if (r < 0)
-		return bm_fail_errno(err, -r, "destinations");
-	if (bench_alive(bench)) {
-		r = bm_nft_remove(bench->target.ns[BM_NS_NET], &g->destination, err);
-		if (r < 0)
-			return r;
-	}
-	for (const struct grant *other = bench->grants; other; other = other->next)
-		others += other != g && other->kind == GRANT_NET;
-	if (!others && bench->linked) {
-		r = bm_link_destroy(bench->id, err);
-		if (r < 0)
-			return r;
-		bench->linked = false;
-	}
-	return 0;
-}
-
 static void add_mounts(struct json_object *fields, const struct grant *g)
 {
 	struct json_object *mounts = json_object_new_array();
@@ -76,7 +48,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
 {
 	struct json_object *found = json_object_new_array(), *fields;
 	bool file = g->kind == GRANT_FILE;
-	int r = file ? revoke_file(d, bench, g, found, err) : revoke_net(d, bench, g, err);
+	int r = file ? revoke_file(d, bench, g, found, err) : bench_net_revoke(d, bench, g, err);
 
 	if (r < 0) {
 		json_object_put(found);

@@ -11,6 +11,7 @@
 #include "bench/box.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/network.h"
 #include "gatekeeperd/replay.h"
 
 static int open_cgroup(struct bench *bench)
@@ -47,6 +48,10 @@ static int kill_all(struct daemon *d, struct bm_error *err)
 
 		if (open_cgroup(b) == 0)
 			r = bm_cgroup_kill(&b->cgroup, err);
+		/* A network that is others' too does not end with it. */
+		bench_net_find(b);
+		if (r == 0)
+			r = bench_nft_end(b, err);
 		if (r == 0 && b->origin == ORIGIN_CREATED)
 			r = bm_box_destroy(b->name, err);
 		bm_json_add_string(fields, "reason", "unloaded");

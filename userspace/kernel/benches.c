@@ -125,12 +125,14 @@ static int attach_program(struct bm_kernel *kernel, uint32_t bench, int cgroup, 
 }
 
 static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		 uint32_t level, uint32_t flags, struct bm_error *err)
+		 uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err)
 {
-	struct bm_bench entry = {
-		.id = bench, .level = level, .flags = flags, .capabilities = BM_CAPABILITIES
-	};
-	struct bm_cgroup know = { .bench = bench };
+	struct bm_bench entry = { .id = bench,
+				  .level = level,
+				  .flags = flags,
+				  .userns = userns,
+				  .capabilities = BM_CAPABILITIES };
+	struct bm_cgroup know = { .bench = bench, .flags = flags };
 	struct bm_stats zero = {};
 	char path[PIN_PATH];
 	int r;
@@ -182,7 +184,7 @@ static int check_image(struct bm_error *err)
 }
 
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		   uint32_t level, uint32_t flags, struct bm_error *err)
+		   uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err)
 {
 	struct bm_bench other;
 	int r = flags & BM_BENCH_IMAGE ? check_image(err) : 0;
@@ -192,7 +194,7 @@ int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_
 	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &other) == 0)
 		return bm_fail(err, EEXIST, "attach", "detach it first",
 			       "the cgroup is a Bench already");
-	r = enter(kernel, bench, cgroup, cgroup_id, level, flags, err);
+	r = enter(kernel, bench, cgroup, cgroup_id, level, flags, userns, err);
 	if (r < 0)
 		bm_bench_leave(kernel, bench, NULL);
 	return r;
@@ -246,15 +248,22 @@ int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *
 	return bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, ret);
 }
 
+/* Every flag narrows, but for the one that allows. NESTED comes and goes with the grants. */
+static bool as_strict(uint32_t found, uint32_t wanted)
+{
+	return !(wanted & ~found) && !(found & ~wanted & BM_BENCH_USERNS);
+}
+
 bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags)
 {
 	struct bm_bench entry;
 	struct bm_cgroup know;
 
 	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench ||
-	    flags & ~entry.flags || entry.capabilities & ~BM_CAPABILITIES)
+	    !as_strict(entry.flags, flags) || entry.capabilities & ~BM_CAPABILITIES)
 		return false;
-	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 || know.bench != bench)
+	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 ||
+	    know.bench != bench || !as_strict(know.flags, flags))
 		return false;
 	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
 		struct bpf_link_info info = {};

@@ -102,6 +102,7 @@ static const struct {
 	{ "bm_ioctl_compat", "bpf_lsm_file_ioctl_compat", 0 },
 	{ "bm_pidfd_compat", "bpf_lsm_file_ioctl_compat", 0 },
 	{ "bm_async_compat", "bpf_lsm_file_ioctl_compat", 0 },
+	{ "bm_setown_compat", "bpf_lsm_file_ioctl_compat", 0 },
 	{ "bm_personality", "__x64_sys_personality", 0 },
 	{ "bm_personality_32", "__ia32_sys_personality", 0 },
 	{ "bm_stack", "setup_arg_pages", 0 },

@@ -88,28 +88,49 @@ static int check_own(const struct link *l, struct bm_error *err)
 	return 0;
 }
 
-/* Where the destination lies. Refuses what no link can reach, before anything is changed. */
-static int check_route(const struct link *l, const struct bm_destination *d, struct bm_route *ret,
-		       struct bm_error *err)
+/* Where the destination lies, seen from where s is. name gets the interface. */
+static int find_route(struct mnl_socket *s, const struct bm_destination *d, struct bm_route *ret,
+		      char name[IF_NAMESIZE], struct bm_error *err)
 {
-	char text[BM_DESTINATION_LEN], name[IF_NAMESIZE] = "?", remedy[192];
+	char text[BM_DESTINATION_LEN];
 	struct bm_interface oif;
-	int on = 0, r = bm_rtnl_route_to(l->host, d, ret);
+	int r = bm_rtnl_route_to(s, d, ret);
 
 	bm_destination_format(d, text);
 	if (r < 0)
-		return bm_fail_errno(err, -r, "the host has no route to %s", text);
+		return bm_fail_errno(err, -r, "there is no route to %s", text);
 	if (ret->type == RTN_LOCAL)
 		return 0;
 	if (ret->type != RTN_UNICAST)
 		return bm_fail(err, EPERM, "never sealed", "give the address of one machine",
 			       "%s is a broadcast or multicast address here", text);
 	if_indextoname((unsigned int)ret->oif, name);
-	if (bm_rtnl_interface(l->host, name, &oif) == 0 && oif.group == BM_LINK_GROUP)
-		return bm_fail(err, EPERM, "no Bench reaches another", NULL,
-			       "%s is the address of a Bench", text);
-	if (bm_destination_is_v4(d))
-		return 0;
+	return bm_rtnl_interface(s, name, &oif) == 0 && oif.group == BM_LINK_GROUP
+		       ? bm_fail(err, EPERM, "no Bench reaches another", NULL,
+				 "%s is the address of a Bench", text)
+		       : 0;
+}
+
+int bm_link_reachable(int netns, const struct bm_destination *d, struct bm_error *err)
+{
+	autonetlink *s = NULL;
+	char name[IF_NAMESIZE] = "?";
+	struct bm_route route;
+	int r = bm_netlink_open(netns, NETLINK_ROUTE, &s, err);
+
+	return r < 0 ? r : find_route(s, d, &route, name, err);
+}
+
+/* Refuses what no link can reach, before anything is changed. */
+static int check_route(const struct link *l, const struct bm_destination *d, struct bm_route *ret,
+		       struct bm_error *err)
+{
+	char text[BM_DESTINATION_LEN], name[IF_NAMESIZE] = "?", remedy[192];
+	int on = 0, r = find_route(l->host, d, ret, name, err);
+
+	if (r < 0 || ret->type == RTN_LOCAL || bm_destination_is_v4(d))
+		return r;
+	bm_destination_format(d, text);
 	bm_sysctl_read(AF_INET6, "all", "forwarding", &on);
 	snprintf(remedy, sizeof(remedy),
 		 "give an IPv4 address, or set net.ipv6.conf.%s.accept_ra=2 and then "

@@ -12,6 +12,12 @@
 #include "base/error.h"
 #include "network/address.h"
 
+/*
+ * For a Bench in a namespace that is others' too: 0 when a packet from there to d goes to one
+ * machine, and that is no Bench.
+ */
+int bm_link_reachable(int netns, const struct bm_destination *d, struct bm_error *err);
+
 /* True when the namespace holds an interface other than loopback and our own veth. */
 int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
 

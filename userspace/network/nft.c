@@ -55,33 +55,39 @@ static bool key_parse(const uint8_t *bytes, uint32_t len, struct bm_destination 
 	return true;
 }
 
-int bm_nft_setup(int netns, struct bm_error *err)
+static const char *table_of(const struct bm_nft *nft)
+{
+	return *nft->table ? nft->table : BM_NFT_TABLE;
+}
+
+int bm_nft_setup(const struct bm_nft *nft, struct bm_error *err)
 {
 	autonetlink *s = NULL;
 	autobatch b = {};
-	int r = bm_netlink_open(netns, NETLINK_NETFILTER, &s, err);
+	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
 	if (r == 0)
-		r = bm_batch_init(&b, BM_NFT_TABLE, err);
+		r = bm_batch_init(&b, table_of(nft), err);
 	if (r < 0)
 		return r;
 	/* Added first so that deleting never fails: whatever had that name goes in this batch. */
 	bm_batch_add_table(&b);
 	bm_batch_delete_table(&b);
 	bm_batch_add_table(&b);
-	bm_nft_bench_table(&b);
+	bm_nft_bench_table(&b, nft);
 	return bm_batch_send(&b, s, 0, err);
 }
 
-static int change(int netns, const struct bm_destination *d, bool add, struct bm_error *err)
+static int change(const struct bm_nft *nft, const struct bm_destination *d, bool add,
+		  struct bm_error *err)
 {
 	struct key key = key_of(d);
 	autonetlink *s = NULL;
 	autobatch b = {};
-	int r = bm_netlink_open(netns, NETLINK_NETFILTER, &s, err);
+	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
 	if (r == 0)
-		r = bm_batch_init(&b, BM_NFT_TABLE, err);
+		r = bm_batch_init(&b, table_of(nft), err);
 	if (r < 0)
 		return r;
 	if (add)
@@ -91,14 +97,14 @@ static int change(int netns, const struct bm_destination *d, bool add, struct bm
 	return bm_batch_send(&b, s, add ? EEXIST : ENOENT, err);
 }
 
-int bm_nft_add(int netns, const struct bm_destination *d, struct bm_error *err)
+int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err)
 {
-	return change(netns, d, true, err);
+	return change(nft, d, true, err);
 }
 
-int bm_nft_remove(int netns, const struct bm_destination *d, struct bm_error *err)
+int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err)
 {
-	return change(netns, d, false, err);
+	return change(nft, d, false, err);
 }
 
 struct list {
@@ -157,7 +163,8 @@ static int list_message(const struct nlmsghdr *nlh, void *arg)
 	return r < 0 ? MNL_CB_ERROR : MNL_CB_OK;
 }
 
-static int list_set(struct mnl_socket *s, const char *name, struct list *list, struct bm_error *err)
+static int list_set(struct mnl_socket *s, const char *table, const char *name, struct list *list,
+		    struct bm_error *err)
 {
 	char buf[1024];
 	struct nlmsghdr *nlh =
@@ -166,27 +173,27 @@ static int list_set(struct mnl_socket *s, const char *name, struct list *list, s
 	int r = -ENOMEM;
 
 	list->before = list->count;
-	if (set && nftnl_set_set_str(set, NFTNL_SET_TABLE, BM_NFT_TABLE) == 0 &&
+	if (set && nftnl_set_set_str(set, NFTNL_SET_TABLE, table) == 0 &&
 	    nftnl_set_set_str(set, NFTNL_SET_NAME, name) == 0) {
 		nftnl_set_elems_nlmsg_build_payload(nlh, set);
 		r = bm_netlink_dump(s, nlh, list_message, list, list_reset);
 	}
 	if (set)
 		nftnl_set_free(set);
-	return r < 0 ? bm_fail_errno(err, -r, "listing nftables set inet %s %s", BM_NFT_TABLE, name)
-		     : 0;
+	return r < 0 ? bm_fail_errno(err, -r, "listing nftables set inet %s %s", table, name) : 0;
 }
 
-int bm_nft_list(int netns, struct bm_destination **ret, size_t *ret_count, struct bm_error *err)
+int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *ret_count,
+		struct bm_error *err)
 {
 	struct list list = {};
 	autonetlink *s = NULL;
-	int r = bm_netlink_open(netns, NETLINK_NETFILTER, &s, err);
+	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
 	if (r == 0)
-		r = list_set(s, BM_NFT_SET4, &list, err);
+		r = list_set(s, table_of(nft), BM_NFT_SET4, &list, err);
 	if (r == 0)
-		r = list_set(s, BM_NFT_SET6, &list, err);
+		r = list_set(s, table_of(nft), BM_NFT_SET6, &list, err);
 	if (r < 0) {
 		free(list.items);
 		return r;
@@ -196,14 +203,14 @@ int bm_nft_list(int netns, struct bm_destination **ret, size_t *ret_count, struc
 	return 0;
 }
 
-int bm_nft_destroy(int netns, struct bm_error *err)
+int bm_nft_destroy(const struct bm_nft *nft, struct bm_error *err)
 {
 	autonetlink *s = NULL;
 	autobatch b = {};
-	int r = bm_netlink_open(netns, NETLINK_NETFILTER, &s, err);
+	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
 	if (r == 0)
-		r = bm_batch_init(&b, BM_NFT_TABLE, err);
+		r = bm_batch_init(&b, table_of(nft), err);
 	if (r < 0)
 		return r;
 	bm_batch_delete_table(&b);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The second layer: table `inet benchmon` in the Bench's own network namespace, policy drop, with
- * the sealed set in it. It knows nothing of the BPF layer and would hold without it.
+ * the sealed set in it; where the namespace is others' too, a table `inet benchmon-NAME` that looks
+ * at nothing but the Bench's sockets. It knows nothing of the BPF layer and would hold without it.
  *
- * netns is an fd of the namespace. A forked helper enters it to open the netlink socket; the caller
- * never does. One call is one atomic batch. All are idempotent.
+ * A forked helper enters the namespace to open the netlink socket; the caller never does. One call
+ * is one atomic batch. All are idempotent.
  */
 #ifndef BENCHMON_NFT_H
 #define BENCHMON_NFT_H
@@ -13,18 +14,30 @@
 
 #include "network/address.h"
 
+/* Of "benchmon-" and the longest name of a Bench. */
+#define BM_NFT_TABLE_LEN 64
+
+struct bm_nft {
+	int netns; /* fd of the namespace */
+	/* Of a namespace that is shared with others; "": all in it is the Bench's. */
+	char table[BM_NFT_TABLE_LEN];
+	uint64_t cgroup; /* the Bench's, by which it is told from the others */
+	uint32_t level;
+};
+
 /*
- * Table, chains and empty sets, in place of whatever had that name; nothing but loopback, neighbour
- * discovery and inbound "too big" messages passes from then on.
+ * Table, chains and empty sets, in place of whatever had that name; nothing but inbound "too big"
+ * messages, and in a namespace of its own loopback and neighbour discovery, passes from then on.
  */
-int bm_nft_setup(int netns, struct bm_error *err);
+int bm_nft_setup(const struct bm_nft *nft, struct bm_error *err);
 /* -ENOENT: the table is not there. */
-int bm_nft_add(int netns, const struct bm_destination *d, struct bm_error *err);
+int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err);
 /* 0 also when it was not there. */
-int bm_nft_remove(int netns, const struct bm_destination *d, struct bm_error *err);
+int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err);
 /* What the sets hold; *ret is the caller's. -ENOENT: the table is not there. */
-int bm_nft_list(int netns, struct bm_destination **ret, size_t *ret_count, struct bm_error *err);
+int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *ret_count,
+		struct bm_error *err);
 /* Removes the table; 0 also when it was not there. */
-int bm_nft_destroy(int netns, struct bm_error *err);
+int bm_nft_destroy(const struct bm_nft *nft, struct bm_error *err);
 
 #endif

@@ -90,12 +90,14 @@ void bm_batch_add_chain(struct bm_batch *b, const struct bm_chain *chain)
 
 	if (!c || nftnl_chain_set_str(c, NFTNL_CHAIN_TABLE, b->table) < 0 ||
 	    nftnl_chain_set_str(c, NFTNL_CHAIN_NAME, chain->name) < 0 ||
-	    nftnl_chain_set_str(c, NFTNL_CHAIN_TYPE, chain->type) < 0)
+	    (chain->type && nftnl_chain_set_str(c, NFTNL_CHAIN_TYPE, chain->type) < 0))
 		b->error = b->error ?: ENOMEM;
 	else if (nlh) {
-		nftnl_chain_set_u32(c, NFTNL_CHAIN_HOOKNUM, chain->hook);
-		nftnl_chain_set_s32(c, NFTNL_CHAIN_PRIO, chain->priority);
-		nftnl_chain_set_u32(c, NFTNL_CHAIN_POLICY, chain->policy);
+		if (chain->type) {
+			nftnl_chain_set_u32(c, NFTNL_CHAIN_HOOKNUM, chain->hook);
+			nftnl_chain_set_s32(c, NFTNL_CHAIN_PRIO, chain->priority);
+			nftnl_chain_set_u32(c, NFTNL_CHAIN_POLICY, chain->policy);
+		}
 		nftnl_chain_nlmsg_build_payload(nlh, c);
 		finish(b, nlh);
 	}

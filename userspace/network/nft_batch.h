@@ -29,7 +29,7 @@ struct bm_batch {
 
 struct bm_chain {
 	const char *name;
-	const char *type; /* "filter", "nat" */
+	const char *type; /* "filter", "nat"; NULL: no hook's, rules lead to it */
 	uint32_t hook;
 	int32_t priority;
 	uint32_t policy;

@@ -3,6 +3,7 @@
 
 #include <netinet/in.h> /* first: linux/in.h gives way to it */
 #include <linux/netfilter.h>
+#include <string.h>
 
 #include "network/nft_rule.h"
 #include "network/pool.h"
@@ -41,14 +42,29 @@ static const struct bm_set sets[] = {
 };
 
 /* No connection tracking: a removed element stops the very next packet of a live connection. */
-static const struct bm_chain chains[] = {
+static const struct bm_chain own_chains[] = {
 	{ OUT, "filter", NF_INET_LOCAL_OUT, 0, NF_DROP },
 	{ IN, "filter", NF_INET_LOCAL_IN, 0, NF_DROP },
 	{ FORWARD, "filter", NF_INET_FORWARD, 0, NF_DROP },
 };
 
-static const struct bm_rule rules[] = {
+/* What is shared with others: they pass, and what is the Bench's goes on to the rules. */
+#define OUTPUT "output"
+#define INPUT "input"
+static const struct bm_chain shared_chains[] = {
+	{ .name = OUT },
+	{ .name = IN },
+	{ OUTPUT, "filter", NF_INET_LOCAL_OUT, 0, NF_ACCEPT },
+	{ INPUT, "filter", NF_INET_LOCAL_IN, 0, NF_ACCEPT },
+};
+
+/* The loopback of a namespace that is the Bench's alone. */
+static const struct bm_rule loopback[] = {
 	{ OUT, { BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
+	{ IN, { BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
+};
+
+static const struct bm_rule sealed[] = {
 	/*
 	 * A raw socket can send fragments: the later ones have no ports, and one may overwrite
 	 * those of the first at the receiver. What the stack itself fragments is whole here.
@@ -70,16 +86,7 @@ static const struct bm_rule rules[] = {
 	{ OUT,
 	  { IS_V6, BM_PAYLOAD(NETWORK, 24, 16, 0), BM_PAYLOAD(NETWORK, 6, 1, 4),
 	    BM_PAYLOAD(TRANSPORT, 2, 2, 5), BM_LOOKUP(BM_NFT_SET6), BM_ACCEPT } },
-	/*
-	 * Neighbour discovery may carry data, and the host would forward it for a raw socket, so it
-	 * goes to the link alone: multicast, link-local, and the other end (link.h).
-	 */
-	{ OUT, { IS_ND, TO_V6(2, 0xff, 0x02), BM_ACCEPT } },
-	{ OUT, { IS_ND, TO_V6(2, 0xfe, 0x80), BM_ACCEPT } },
-	{ OUT, { IS_ND, TO_V6(6, BM_POOL6_PREFIX), BM_ACCEPT } },
-	{ OUT, { BM_COUNTER } },
 
-	{ IN, { BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
 	/* A grant is a way out: the destination must not open connections to the Bench with it. */
 	{ IN,
 	  { BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_TCP), BM_PAYLOAD(TRANSPORT, 13, 1, 0),
@@ -90,7 +97,6 @@ static const struct bm_rule rules[] = {
 	{ IN,
 	  { IS_V6, BM_PAYLOAD(NETWORK, 8, 16, 0), BM_PAYLOAD(NETWORK, 6, 1, 4),
 	    BM_PAYLOAD(TRANSPORT, 0, 2, 5), BM_LOOKUP(BM_NFT_SET6), BM_ACCEPT } },
-	{ IN, { IS_ND, BM_ACCEPT } },
 	/*
 	 * "Too big" comes from any router on the way. Without it a path with a smaller MTU swallows
 	 * every large packet; the kernel believes it only for a connection that the message quotes.
@@ -102,16 +108,73 @@ static const struct bm_rule rules[] = {
 	{ IN,
 	  { IS_V6, BM_PAYLOAD(NETWORK, 6, 1, 0), BM_CMP(EQ, 0, 1, IPPROTO_ICMPV6),
 	    BM_PAYLOAD(TRANSPORT, 0, 1, 0), BM_CMP(EQ, 0, 1, ICMPV6_TOO_BIG), BM_ACCEPT } },
-	{ IN, { BM_COUNTER } },
+};
 
+/* The kernel's own socket for it is in the cgroup of whoever made the namespace. */
+static const struct bm_rule discovery[] = {
+	/*
+	 * Neighbour discovery may carry data, and the host would forward it for a raw socket, so it
+	 * goes to the link alone: multicast, link-local, and the other end (link.h).
+	 */
+	{ OUT, { IS_ND, TO_V6(2, 0xff, 0x02), BM_ACCEPT } },
+	{ OUT, { IS_ND, TO_V6(2, 0xfe, 0x80), BM_ACCEPT } },
+	{ OUT, { IS_ND, TO_V6(6, BM_POOL6_PREFIX), BM_ACCEPT } },
+	{ IN, { IS_ND, BM_ACCEPT } },
+};
+
+static const struct bm_rule own_end[] = {
+	{ OUT, { BM_COUNTER } },
+	{ IN, { BM_COUNTER } },
 	{ FORWARD, { BM_COUNTER } },
 };
 
-void bm_nft_bench_table(struct bm_batch *b)
+/* A chain that is no hook's has no policy. */
+static const struct bm_rule shared_end[] = {
+	{ OUT, { REFUSE } },
+	{ IN, { REFUSE } },
+};
+
+#define ADD(b, rules) bm_batch_add_rules(b, rules, sizeof(rules) / sizeof((rules)[0]))
+
+static void add_chains(struct bm_batch *b, const struct bm_chain *chains, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		bm_batch_add_chain(b, &chains[i]);
+}
+
+/*
+ * By its sockets: what has none in the Bench's cgroup or below it breaks off the rule, and passes.
+ * A packet on its way in has the socket it is for looked up.
+ */
+static void add_gates(struct bm_batch *b, const struct bm_nft *nft)
+{
+	struct bm_rule gates[] = {
+		{ OUTPUT,
+		  { BM_CGROUP(nft->level, 0), BM_CMP(EQ, 0, sizeof(nft->cgroup)), BM_GOTO(OUT) } },
+		{ INPUT,
+		  { BM_CGROUP(nft->level, 0), BM_CMP(EQ, 0, sizeof(nft->cgroup)), BM_GOTO(IN) } },
+	};
+
+	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]); i++)
+		memcpy(gates[i].steps[1].bytes, &nft->cgroup, sizeof(nft->cgroup));
+	ADD(b, gates);
+}
+
+void bm_nft_bench_table(struct bm_batch *b, const struct bm_nft *nft)
 {
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		bm_batch_add_set(b, &sets[i]);
-	for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
-		bm_batch_add_chain(b, &chains[i]);
-	bm_batch_add_rules(b, rules, sizeof(rules) / sizeof(rules[0]));
+	if (*nft->table) {
+		add_chains(b, shared_chains, sizeof(shared_chains) / sizeof(shared_chains[0]));
+		ADD(b, sealed);
+		ADD(b, discovery);
+		ADD(b, shared_end);
+		add_gates(b, nft);
+		return;
+	}
+	add_chains(b, own_chains, sizeof(own_chains) / sizeof(own_chains[0]));
+	ADD(b, loopback);
+	ADD(b, sealed);
+	ADD(b, discovery);
+	ADD(b, own_end);
 }

@@ -3,6 +3,7 @@
 #ifndef BENCHMON_NFT_BENCH_H
 #define BENCHMON_NFT_BENCH_H
 
+#include "network/nft.h"
 #include "network/nft_batch.h"
 
 #define BM_NFT_TABLE "benchmon"
@@ -13,6 +14,6 @@
 #define BM_NFT_KEY6_LEN 24
 
 /* Adds sets, chains and rules to a batch that has made the table. */
-void bm_nft_bench_table(struct bm_batch *b);
+void bm_nft_bench_table(struct bm_batch *b, const struct bm_nft *nft);
 
 #endif

@@ -9,11 +9,11 @@
 static struct nftnl_expr *make(const struct bm_step *step)
 {
 	static const char *const names[] = {
-		[BM_STEP_META] = "meta",       [BM_STEP_PAYLOAD] = "payload",
-		[BM_STEP_CT_STATE] = "ct",     [BM_STEP_MASK] = "bitwise",
-		[BM_STEP_CMP] = "cmp",         [BM_STEP_LOOKUP] = "lookup",
-		[BM_STEP_COUNTER] = "counter", [BM_STEP_VERDICT] = "immediate",
-		[BM_STEP_MASQUERADE] = "masq",
+		[BM_STEP_META] = "meta",         [BM_STEP_PAYLOAD] = "payload",
+		[BM_STEP_CGROUP] = "socket",     [BM_STEP_CT_STATE] = "ct",
+		[BM_STEP_MASK] = "bitwise",      [BM_STEP_CMP] = "cmp",
+		[BM_STEP_LOOKUP] = "lookup",     [BM_STEP_COUNTER] = "counter",
+		[BM_STEP_VERDICT] = "immediate", [BM_STEP_MASQUERADE] = "masq",
 	};
 
 	return nftnl_expr_alloc(names[step->kind]);
@@ -24,6 +24,10 @@ static void fill_load(struct nftnl_expr *e, const struct bm_step *step)
 	if (step->kind == BM_STEP_META) {
 		nftnl_expr_set_u32(e, NFTNL_EXPR_META_KEY, step->key);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_META_DREG, step->reg);
+	} else if (step->kind == BM_STEP_CGROUP) {
+		nftnl_expr_set_u32(e, NFTNL_EXPR_SOCKET_KEY, NFT_SOCKET_CGROUPV2);
+		nftnl_expr_set_u32(e, NFTNL_EXPR_SOCKET_LEVEL, step->key);
+		nftnl_expr_set_u32(e, NFTNL_EXPR_SOCKET_DREG, step->reg);
 	} else if (step->kind == BM_STEP_CT_STATE) {
 		nftnl_expr_set_u32(e, NFTNL_EXPR_CT_KEY, NFT_CT_STATE);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_CT_DREG, step->reg);
@@ -41,6 +45,7 @@ static int fill(struct nftnl_expr *e, const struct bm_step *step)
 
 	switch (step->kind) {
 	case BM_STEP_META:
+	case BM_STEP_CGROUP:
 	case BM_STEP_CT_STATE:
 	case BM_STEP_PAYLOAD:
 		fill_load(e, step);
@@ -61,7 +66,7 @@ static int fill(struct nftnl_expr *e, const struct bm_step *step)
 	case BM_STEP_VERDICT:
 		nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_VERDICT, step->key);
-		return 0;
+		return step->set ? nftnl_expr_set_str(e, NFTNL_EXPR_IMM_CHAIN, step->set) : 0;
 	default:
 		return 0;
 	}

@@ -15,6 +15,7 @@
 enum bm_step_kind {
 	BM_STEP_END,
 	BM_STEP_META,
+	BM_STEP_CGROUP,
 	BM_STEP_PAYLOAD,
 	BM_STEP_CT_STATE,
 	BM_STEP_MASK,
@@ -28,14 +29,14 @@ enum bm_step_kind {
 struct bm_step {
 	enum bm_step_kind kind;
 	uint32_t reg;
-	uint32_t key; /* NFT_META_*, payload base, NFT_CMP_*, verdict */
+	uint32_t key; /* NFT_META_*, payload base, cgroup level, NFT_CMP_*, verdict */
 	uint32_t offset;
 	uint32_t len;
 	union {
 		uint8_t bytes[16];
 		uint32_t native; /* what meta and ct load is in host byte order */
 	};
-	const char *set;
+	const char *set; /* or chain that the verdict leads to */
 };
 
 struct bm_rule {
@@ -54,6 +55,11 @@ struct bm_rule {
 	{                                                                                          \
 		.kind = BM_STEP_PAYLOAD, .reg = BM_REG(n), .key = NFT_PAYLOAD_##base_##_HEADER,    \
 		.offset = (offset_), .len = (len_)                                                 \
+	}
+/* The id of the ancestor, at that level, of the cgroup that the packet's socket is in: 8 bytes. */
+#define BM_CGROUP(level_, n)                                                                       \
+	{                                                                                          \
+		.kind = BM_STEP_CGROUP, .reg = BM_REG(n), .key = (level_)                          \
 	}
 #define BM_CT_STATE(n)                                                                             \
 	{                                                                                          \
@@ -94,6 +100,10 @@ struct bm_rule {
 #define BM_DROP                                                                                    \
 	{                                                                                          \
 		.kind = BM_STEP_VERDICT, .key = NF_DROP                                            \
+	}
+#define BM_GOTO(chain_)                                                                            \
+	{                                                                                          \
+		.kind = BM_STEP_VERDICT, .key = (uint32_t)NFT_GOTO, .set = (chain_)                \
 	}
 #define BM_MASQUERADE                                                                              \
 	{                                                                                          \

@@ -132,6 +132,9 @@ life() { # CONTAINER PID HOW...
 		cgroup_inet6_connect cgroup_udp4_sendmsg cgroup_udp6_sendmsg
 	in_container "$container" /busybox echo works
 	did works
+	# Its own cgroup alone is in sight.
+	in_container "$container" /busybox cat /sys/fs/cgroup/cgroup.procs
+	did 1
 	volume_gone "$container"
 	mounted_back "$pid"
 	volume_closed "$container"
@@ -300,34 +303,15 @@ case_host() {
 	done
 }
 
-# What could undo its walls, or shares them with others, is refused, and goes on as it was.
-refused_container() { # FILTER WORDS...
-	bundle first plain "$1" /busybox cat /vol/secret
+case_host_root() {
+	bundle first plain 'del(.mounts[] | select(.destination == "/vol"))' /bin/busybox true
+	mount --bind / "$tmp/c/first/rootfs"
 	created first
-	shift
 	bm attach a1 first
-	refused 125 "$@"
-	same '' "$(bpftool cgroup list /sys/fs/cgroup/e2e/first | grep 'inet\|udp')" 'what is left on it'
-	started first
-	soon gone "$pid"
-	slurp "$tmp/c/first/said" out
-	same secret "$out" 'what the refused container says'
+	refused 125 'its root file system is the host'\''s (rule: own-objects)' \
+		'give the container a root file system of its own'
+	umount "$tmp/c/first/rootfs"
 	removed first
-}
-
-case_host_network() {
-	refused_container 'del(.linux.namespaces[] | select(.type == "network"))' \
-		'its network namespace is shared with process ' \
-		'(rule: own-network); give the container a network namespace of its own'
-	same '' "$(nft list tables)" 'what is left in the host'\''s network namespace'
-}
-
-case_capabilities() {
-	refused_container '.process.capabilities[] += ["CAP_SYS_ADMIN"]' \
-		'the container may use CAP_SYS_ADMIN, with which it could undo the walls' \
-		'(rule: capabilities); drop it from the container'\''s bounding set'
-	refused_container '.process.capabilities.bounding += ["CAP_BPF"]' \
-		'the container may use CAP_BPF, with which it could undo the walls'
 }
 
 case_shared_cgroup() {

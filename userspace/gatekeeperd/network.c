@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gatekeeperd/network.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "network/link.h"
+
+bool bench_shares_net(const struct bench *bench)
+{
+	return bench->shared & 1u << BM_NS_NET;
+}
+
+bool bench_nft(const struct bench *bench, struct bm_nft *ret)
+{
+	*ret = (struct bm_nft){ .netns = bench->target.ns[BM_NS_NET] };
+	if (bench_shares_net(bench)) {
+		ret->netns = bench->net;
+		ret->cgroup = bench->cgroup.id;
+		ret->level = bench->cgroup.level;
+		snprintf(ret->table, sizeof(ret->table), "benchmon-%s", bench->name);
+	}
+	return ret->netns >= 0;
+}
+
+int bench_nft_setup(struct bench *bench, struct bm_error *err)
+{
+	struct bm_nft nft;
+	int r;
+
+	if (bench_shares_net(bench) && bench->net < 0) {
+		bench->net = fcntl(bench->target.ns[BM_NS_NET], F_DUPFD_CLOEXEC, 0);
+		if (bench->net < 0)
+			return bm_fail_errno(err, errno, "network of Bench %s", bench->name);
+	}
+	r = bench_nft(bench, &nft) ? bm_nft_setup(&nft, err)
+				   : bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
+	bench->walled = r == 0;
+	return r;
+}
+
+int bench_nft_end(struct bench *bench, struct bm_error *err)
+{
+	struct bm_nft nft;
+	int r = bench->walled && bench_nft(bench, &nft) ? bm_nft_destroy(&nft, err) : 0;
+
+	if (r == 0)
+		bench->walled = false;
+	return r;
+}
+
+/* Opens the network namespace of a process if it has that number; -1. */
+static int open_if(const char *pid, uint64_t inode)
+{
+	char path[64];
+	struct stat st;
+	autoclose fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/ns/net", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == inode ? TAKE_FD(fd) : -1;
+}
+
+void bench_net_find(struct bench *bench)
+{
+	uint64_t inode = bench->namespaces[BM_NS_NET];
+	autoclosedir DIR *proc = NULL;
+	struct dirent *entry;
+
+	if (!bench_shares_net(bench) || bench->net >= 0)
+		return;
+	bench->net = open_if("self", inode);
+	if (bench->net < 0)
+		proc = opendir("/proc");
+	while (bench->net < 0 && proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			bench->net = open_if(entry->d_name, inode);
+	bench->walled = bench->net >= 0;
+}
+
+/* In a namespace of others its packets go by their routes; elsewhere it gets a link of its own. */
+static int make_way(struct bench *bench, const struct bm_destination *destination, int netns,
+		    struct bm_error *err)
+{
+	bool foreign;
+	int r;
+
+	if (bench_shares_net(bench))
+		return bm_link_reachable(netns, destination, err);
+	r = bm_link_foreign(netns, bench->id, &foreign, err);
+	if (r < 0 || foreign)
+		return r;
+	r = bm_link_setup(netns, bench->id, destination, err);
+	bench->linked |= r == 0;
+	return r;
+}
+
+int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
+		    struct bm_error *err)
+{
+	struct bm_dest_key key = grant_dest_key(bench, g);
+	struct bm_dest dest = { .grant = g->number, .expiry_ns = g->expiry_ns };
+	bool linked = bench->linked;
+	struct bm_nft nft;
+	int r;
+
+	if (!bench_nft(bench, &nft))
+		return bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
+	r = make_way(bench, &g->destination, nft.netns, err);
+	if (r == 0)
+		r = bm_nft_add(&nft, &g->destination, err);
+	if (r == 0)
+		r = bm_dest_put(d->kernel, &key, &dest, err);
+	if (r < 0) {
+		bm_nft_remove(&nft, &g->destination, NULL);
+		if (bench->linked && !linked && bm_link_destroy(bench->id, NULL) == 0)
+			bench->linked = false;
+	}
+	return r;
+}
+
+int bench_net_revoke(struct daemon *d, struct bench *bench, const struct grant *g,
+		     struct bm_error *err)
+{
+	struct bm_dest_key key = grant_dest_key(bench, g);
+	struct bm_nft nft;
+	size_t others = 0;
+	int r;
+
+	r = bm_dest_drop(d->kernel, &key);
+	if (r == 0)
+		r = bm_kernel_settle();
+	if (r < 0)
+		return bm_fail_errno(err, -r, "destinations");
+	if ((bench_alive(bench) || bench_shares_net(bench)) && bench_nft(bench, &nft)) {
+		r = bm_nft_remove(&nft, &g->destination, err);
+		if (r < 0)
+			return r;
+	}
+	for (const struct grant *other = bench->grants; other; other = other->next)
+		others += other != g && other->kind == GRANT_NET;
+	if (!others && bench->linked) {
+		r = bm_link_destroy(bench->id, err);
+		if (r < 0)
+			return r;
+		bench->linked = false;
+	}
+	return 0;
+}

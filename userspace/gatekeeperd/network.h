@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The network of a Bench: its own namespace, or one that is others' too. */
+#ifndef BENCHMON_GATEKEEPERD_NETWORK_H
+#define BENCHMON_GATEKEEPERD_NETWORK_H
+
+#include "gatekeeperd/daemon.h"
+#include "network/nft.h"
+
+bool bench_shares_net(const struct bench *bench);
+
+/* Where its table is; false when its network namespace is not held any more. */
+bool bench_nft(const struct bench *bench, struct bm_nft *ret);
+/* Its table, made anew. A shared namespace is held from then on, whatever becomes of init. */
+int bench_nft_setup(struct bench *bench, struct bm_error *err);
+/* 0 also when there is none of ours. */
+int bench_nft_end(struct bench *bench, struct bm_error *err);
+/* After a restart: a shared namespace by its number, while any process is in it. */
+void bench_net_find(struct bench *bench);
+
+/* The link or nothing, nft, and the kernel's table last; and back. */
+int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
+		    struct bm_error *err);
+int bench_net_revoke(struct daemon *d, struct bench *bench, const struct grant *g,
+		     struct bm_error *err);
+
+#endif
