@@ -18,8 +18,12 @@
 #include <linux/fs.h>
 
 #define IOCTL_32 54
-/* Where `send` listens, in the Bench's own file system. */
+/*
+ * A FIFO that `send` reads, and where who has written to it listens; both in the Bench's own file
+ * system. It is the outside that connects: nobody in a Bench connects out.
+ */
 #define SENDER "/work/sender"
+#define RECEIVER "/work/receiver"
 
 int probe_ioctl(char **args)
 {
@@ -117,30 +121,44 @@ long send_fd(int to, int fd)
 	return sendmsg(to, &message, 0);
 }
 
-/* Outside: whoever connects to SOCKET and says "MODE PATH" gets a descriptor of it. */
+static int described(const char *mode, const char *path)
+{
+	return !strcmp(mode, "socket") ? socket(AF_INET, SOCK_STREAM, 0)
+				       : open(path, flags_of(mode));
+}
+
+static void answer(const char *receiver, char *line)
+{
+	char *path = line, *mode = strsep(&path, " ");
+	struct sockaddr_un address;
+	int fd = path ? described(mode, path) : -1, to = unix_socket(receiver, &address);
+
+	if (fd < 0 || connect(to, (struct sockaddr *)&address, sizeof(address)) < 0)
+		setup(line);
+	else if (send_fd(to, fd) < 0)
+		setup("sendmsg");
+	close(fd);
+	close(to);
+}
+
+/* Outside: whoever writes "MODE PATH" to the FIFO DIR/sender gets a descriptor at DIR/receiver. */
 int tool_send(char **args)
 {
-	struct sockaddr_un address;
-	int listener = unix_socket(args[0], &address);
+	char sender[100], receiver[100], line[512];
+	FILE *requests;
 
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    chmod(args[0], 0777) < 0 || listen(listener, 8) < 0)
-		return setup(args[0]);
+	snprintf(sender, sizeof(sender), "%s/sender", args[0]);
+	snprintf(receiver, sizeof(receiver), "%s/receiver", args[0]);
+	/* Read and write: there is no end of it when a writer closes. */
+	if (mkfifo(sender, 0) < 0 || chmod(sender, 0666) < 0 || !(requests = fopen(sender, "r+")))
+		return setup(sender);
 	puts("sending");
 	fflush(stdout);
-	for (;;) {
-		char line[512] = "", *path = line, *mode;
-		int peer = accept(listener, NULL, NULL), fd;
-
-		if (peer < 0 || recv(peer, line, sizeof(line) - 1, 0) <= 0)
-			return setup("accept");
-		mode = strsep(&path, " ");
-		fd = path ? open(path, flags_of(mode)) : -1;
-		if (fd < 0 || send_fd(peer, fd) < 0)
-			setup("send");
-		close(fd);
-		close(peer);
+	while (fgets(line, sizeof(line), requests)) {
+		line[strcspn(line, "\n")] = '\0';
+		answer(receiver, line);
 	}
+	return setup("fgets");
 }
 
 /* The kernel does not say why a descriptor was left out, only that it was: EACCES stands for it. */
@@ -166,15 +184,29 @@ int receive_fd(int from)
 
 int probe_receive(char **args)
 {
-	char line[512];
 	struct sockaddr_un address;
-	int to = unix_socket(SENDER, &address);
+	int listener = unix_socket(RECEIVER, &address), to = open(SENDER, O_WRONLY), from;
 
-	snprintf(line, sizeof(line), "%s %s", args[0], args[1]);
-	if (to < 0 || connect(to, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    send(to, line, strlen(line), 0) < 0)
+	unlink(RECEIVER);
+	if (to < 0 || listener < 0 ||
+	    bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener, 1) < 0 || dprintf(to, "%s %s\n", args[0], args[1]) < 0)
 		return setup("sender");
-	return receive_fd(to);
+	from = accept(listener, NULL, NULL);
+	return from < 0 ? setup("accept") : receive_fd(from);
+}
+
+/* A socket of its own, by a socket of its own. */
+int probe_pass(char **args)
+{
+	int pair[2], fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)args;
+	if (fd < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		return setup("socket");
+	if (send_fd(pair[0], fd) < 0)
+		return setup("sendmsg");
+	return receive_fd(pair[1]);
 }
 
 /* A watch of its own, parked in a socket of its own, where nobody would find it. */

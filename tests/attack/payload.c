@@ -96,7 +96,9 @@ static const struct probe probes[] = {
 	{ "lease", probe_lease, 1, "F_SETLEASE of PATH" },
 	{ "dnotify", probe_dnotify, 1, "F_NOTIFY of DIR" },
 	{ "park", probe_park, 1, "watches DIR, sends the watch to itself, and receives it" },
-	{ "receive", probe_receive, 2, "has a descriptor sent from outside: r|rw|opath PATH" },
+	{ "receive", probe_receive, 2,
+	  "has a descriptor sent from outside: r|rw|opath|socket PATH" },
+	{ "pass", probe_pass, 0, "sends a socket to itself, and receives it" },
 
 	{ "uring", probe_uring, 1, "openat of PATH by io_uring [async|as another]" },
 
@@ -217,7 +219,7 @@ static const struct probe probes[] = {
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
 	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },
 	{ "sniff", tool_sniff, 1, "prints what comes in on DEVICE" },
-	{ "send", tool_send, 1, "sends descriptors to who asks at SOCKET" },
+	{ "send", tool_send, 1, "sends descriptors to who asks in DIR" },
 	{ "arrive", tool_arrive, 2, "an arrival in CGROUP and the namespaces of PID" },
 	{ "remount", tool_remount, 3, "in the mount namespace of PID, PATH becomes FLAGS" },
 	{ "unmountin", tool_unmountin, 2, "in the mount namespace of PID, PATH is unmounted" },

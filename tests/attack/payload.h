@@ -76,7 +76,7 @@ probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 long send_fd(int to, int fd);
 int receive_fd(int from); /* 0; EACCES when the kernel has left it out */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
-probe_fn probe_dnotify, probe_receive, probe_park, tool_send;
+probe_fn probe_dnotify, probe_receive, probe_pass, probe_park, tool_send;
 
 /* ring.c */
 probe_fn probe_uring;

@@ -172,6 +172,22 @@ case_userns() {
 	removed c2
 }
 
+# O_ASYNC on the operator's terminal would name its foreground group, and that is the operator.
+case_terminal() {
+	local arm='$| = 1; fcntl(STDIN, 10, 9) or die; fcntl(STDIN, 4, 020002) or die "refused: $!\n";
+		print "[y/N] "; <STDIN>'
+	# Where nothing is enforced it is killed by its own key.
+	python terminal y "${runc[@]}" exec c1 perl -e "$arm"
+	ended 247
+	attached a1 c1
+	python terminal y "${runc[@]}" exec c1 perl -e "$arm"
+	ended 1
+	printed 'refused: Operation not permitted'
+	bm events --bench a1 --format json
+	printed '"hook":"signal"' '"rule":"outside"'
+	detached a1 0
+}
+
 case_twice() {
 	local child
 	attached a1 c1
