@@ -29,16 +29,6 @@ struct route {
 	__u64 chain[KERNFS_DEPTH]; /* without the root */
 };
 
-/* NULL for what is of no process. A link to self too is of none: who follows it asks again. */
-static __always_inline __u64 pid_of(const struct inode *inode)
-{
-	const struct proc_inode *proc;
-
-	proc = (const void *)((const char *)inode -
-			      bpf_core_field_offset(struct proc_inode, vfs_inode));
-	return (__u64)BPF_CORE_READ(proc, pid);
-}
-
 static long climb_step(__u32 i, struct route *route)
 {
 	const struct dentry *dentry = (const void *)route->dentry;
@@ -55,7 +45,7 @@ static long climb_step(__u32 i, struct route *route)
 		return 1;
 	}
 	if (parent == route->dentry) {
-		if (route->magic != CGROUP2_SUPER_MAGIC)
+		if (route->magic != CGROUP2_SUPER_MAGIC && is_root(inode, route->dentry))
 			route->rule = BM_RULE_NONE;
 		return 1;
 	}

@@ -10,6 +10,10 @@ struct proc_inode {
 	struct inode vfs_inode;
 } KERNEL;
 
+struct super_block___root {
+	struct dentry *s_root;
+} KERNEL;
+
 struct hlist_node {
 	struct hlist_node *next;
 } KERNEL;
@@ -34,5 +38,23 @@ struct task_struct___proc {
 	struct hlist_node pid_links[1];
 	struct nsproxy *nsproxy;
 } KERNEL;
+
+/* NULL for what is of no process. A link to self too is of none: who follows it asks again. */
+static __always_inline __u64 pid_of(const struct inode *inode)
+{
+	const struct proc_inode *proc;
+
+	proc = (const void *)((const char *)inode -
+			      bpf_core_field_offset(struct proc_inode, vfs_inode));
+	return (__u64)BPF_CORE_READ(proc, pid);
+}
+
+/* What open_by_handle_at(2) gives may have no way up, and then is its own parent too. */
+static __always_inline bool is_root(const struct inode *inode, __u64 dentry)
+{
+	const struct super_block___root *sb = (const void *)BPF_CORE_READ(inode, i_sb);
+
+	return (__u64)BPF_CORE_READ(sb, s_root) == dentry;
+}
 
 #endif
