@@ -96,6 +96,8 @@ enum bm_hook {
 	BM_HOOK_KEY,
 	BM_HOOK_USERFAULTFD,
 	BM_HOOK_CORE_DUMP,
+	BM_HOOK_SYSLOG,
+	BM_HOOK_QUOTA,
 	BM_HOOK_MAX,
 };
 
@@ -156,14 +158,20 @@ enum bm_bench_flags {
 	(1ull << 0 | 1ull << 1 | 1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 |       \
 	 1ull << 10 | 1ull << 18 | 1ull << 29 | 1ull << 31)
 
+/*
+ * And in a user namespace that the Bench has made itself, where it may: SETPCAP and SYS_ADMIN, for
+ * namespaces of the other kinds. Mounts have walls of their own.
+ */
+#define BM_USERNS_CAPABILITIES (BM_CAPABILITIES | 1ull << 8 | 1ull << 21)
+
 /* benches: cgroup id -> struct bm_bench */
 struct bm_bench {
 	__u32 id;
 	__u32 level;
 	/* CLOCK_MONOTONIC ns. A task that started before was there already: never an arrival. */
 	__u64 attached_ns;
-	__u32 flags; /* enum bm_bench_flags */
-	__u32 pad;
+	__u32 flags;        /* enum bm_bench_flags */
+	__u32 userns;       /* inode number of its own user namespace, the host's included */
 	__u64 capabilities; /* 1 << CAP_*: what it may use of what its container was given */
 };
 
@@ -181,6 +189,8 @@ struct bm_config {
 	__u32 abi; /* BM_ABI_VERSION; written and read by user space alone */
 	__u64 filter[BM_FILTER_WORDS];
 	__u64 next_object; /* user space alone */
+	__u32 host_net;    /* inode number of the host's network namespace */
+	__u32 pad;
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
@@ -225,6 +235,34 @@ struct bm_except_key {
 struct bm_except {
 	__u32 rights; /* what is left of the grant's: 0, BM_R, or BM_R | BM_W for a kept name */
 	__u32 grant;
+};
+
+/*
+ * tells: what of procfs and sysfs a Bench may read, component by component from the file system's
+ * root on. What is not there tells of the host. A longer name than fits is never there.
+ */
+#define BM_TELLS_NAME 36
+#define BM_MAX_TELLS 512
+enum bm_tells_node {
+	BM_TELLS_PROC = 1,
+	BM_TELLS_SYSFS = 2,
+	BM_TELLS_FREE = 16, /* the first of those that user space numbers */
+};
+
+enum bm_tells_kind {
+	BM_TELLS_EXACT, /* it, and for a directory the list of what is in it */
+	BM_TELLS_BELOW, /* and all below, but for names that are BM_TELLS_NEVER in it */
+	BM_TELLS_NEVER,
+};
+
+struct bm_tells_key {
+	__u32 parent;
+	char name[BM_TELLS_NAME]; /* padded with zeros */
+};
+
+struct bm_tells {
+	__u32 node;
+	__u32 kind;
 };
 
 /* The pool of the links' own IPv6 addresses is fd62:656e:6368::/48; how it begins. */
@@ -352,19 +390,21 @@ struct bm_task {
 	__u32 state;
 	__u32 bench;    /* whose; a mark that outlives its Bench counts for no other */
 	__u32 recorded; /* an exec was refused by file_open and that is recorded */
-	__u32 pad;
+	__u32 holder;   /* pid 1 of a Bench that benchmon made */
 	/* Of a thread group's leader: objects with an expiry that the process has mapped, or 0. */
 	__u64 mapped[BM_TASK_MAPPED];
 };
 
 _Static_assert(sizeof(struct bm_bench) == 32, "map value");
-_Static_assert(sizeof(struct bm_config) == 48 + 8 * BM_FILTER_WORDS, "global variable");
+_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS, "global variable");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_grant) == 16, "map value");
 _Static_assert(sizeof(struct bm_except_key) == 16 + BM_EXCEPT_NAME, "map key");
 _Static_assert(sizeof(struct bm_except) == 8, "map value");
+_Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
+_Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");

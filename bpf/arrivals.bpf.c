@@ -4,6 +4,7 @@
  * enters from outside is marked, its children too, until it executes the payload. Nothing inside
  * a Bench can obtain a mark: a task born there is resident, and residents are never marked.
  */
+#include "holder.h"
 #include "record.h"
 #include "who.h"
 
@@ -120,6 +121,7 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 	forget_mapped(task);
 	if (!arrived)
 		return 0;
+	note_holder(task, bench);
 	fdt = task->files->fdt;
 	for (int fd = 0; fd < 3; fd++)
 		mode[fd] = carry(fdt, fd, id);

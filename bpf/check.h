@@ -91,7 +91,7 @@ static __always_inline int check_dentry(struct dentry *dentry, __u32 hook, __u32
 	if (!bench || acts_as_mounter())
 		return 0;
 	id = bench->id;
-	decide_dentry(id, dentry, wanted, &decision);
+	decide_dentry(bench, dentry, wanted, &decision);
 	return verdict(id, hook, dentry, dentry, wanted, &decision, never, never_rule);
 }
 

@@ -3,40 +3,8 @@
 #ifndef BENCHMON_BPF_DECIDE_H
 #define BENCHMON_BPF_DECIDE_H
 
-#include "excepts.h"
-
-static __always_inline bool expired(__u64 expiry_ns)
-{
-	return expiry_ns && bpf_ktime_get_boot_ns() >= expiry_ns;
-}
-
-/* A host grant never has x, so that its lack is the noexec rule and not a matter of asking. */
-static __always_inline __u32 judge(const struct bm_grant *grant, __u32 wanted)
-{
-	if (!grant->rights)
-		return BM_RULE_REVOKED;
-	if (expired(grant->expiry_ns))
-		return BM_RULE_EXPIRED;
-	if (!(wanted & ~grant->rights))
-		return BM_RULE_NONE;
-	return wanted & ~grant->rights & BM_X ? BM_RULE_NOEXEC : BM_RULE_RIGHTS;
-}
-
-/* True when inode is an object with an entry for this Bench; that entry then decides. */
-static __always_inline bool object_decides(__u32 bench, __u64 object, __u32 wanted,
-					   struct decision *ret)
-{
-	struct bm_grant_key key = { .bench = bench, .object = object };
-	struct bm_grant *grant = bpf_map_lookup_elem(&grants, &key);
-
-	if (!grant)
-		return false;
-	ret->object = key.object;
-	ret->grant = grant->grant;
-	ret->expiry_ns = grant->expiry_ns;
-	ret->rule = judge(grant, wanted);
-	return true;
-}
+#include "kernfs.h"
+#include "walk.h"
 
 static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u32 wanted,
 					  struct decision *ret)
@@ -44,50 +12,6 @@ static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u3
 	struct bm_object *object = object_of(inode);
 
 	return object && object_decides(bench, object->id, wanted, ret);
-}
-
-/* The way up from a file, nearest first. What is found stands in decision. */
-struct walk {
-	struct dentry *dentry;
-	__u64 object; /* dentry's; 0: it is none */
-	__u32 bench;
-	__u32 wanted;
-	struct decision decision;
-};
-
-static long decide_step(__u32 i, struct walk *walk)
-{
-	struct dentry *dentry = walk->dentry, *parent = dentry->d_parent;
-	struct bm_object *object;
-
-	if (walk->object &&
-	    object_decides(walk->bench, walk->object, walk->wanted, &walk->decision))
-		return 1;
-	if (parent == dentry) {
-		walk->decision.rule = BM_RULE_NO_GRANT;
-		return 1;
-	}
-	object = object_of(parent->d_inode);
-	walk->object = object ? object->id : 0;
-	walk->dentry = parent;
-	return walk->object &&
-	       excepted(walk->bench, walk->object, dentry, walk->wanted, &walk->decision);
-}
-
-/* bpf_loop(): a loop the verifier follows level by level, which took most of the time to load. */
-static __noinline int decide_walk(__u32 bench, struct dentry *dentry, __u32 wanted,
-				  struct decision *ret)
-{
-	struct bm_object *object = object_of(dentry->d_inode);
-	struct walk walk = { .dentry = dentry,
-			     .object = object ? object->id : 0,
-			     .bench = bench,
-			     .wanted = wanted,
-			     .decision.rule = BM_RULE_DEPTH };
-
-	bpf_loop(BM_MAX_DEPTH, decide_step, &walk, 0);
-	*ret = walk.decision;
-	return 0;
 }
 
 /*
@@ -111,11 +35,21 @@ static __always_inline void own_root_decides(__u32 bench, struct vfsmount *mnt, 
  * disconnected dentry (open_by_handle_at) is its own parent and so finds nothing. In a Bench with
  * objects within objects, or excepted names, only the walk finds the nearest.
  */
-static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmount *mnt,
-				      struct dentry *dentry, __u32 wanted, struct decision *ret)
+static __always_inline void mark_decides(const struct bm_bench *bench, struct vfsmount *mnt,
+					 struct dentry *dentry, __u32 wanted, struct decision *ret)
 {
 	__u32 id = bench->id, nested = bench->flags & BM_BENCH_NESTED;
 
+	if (!nested && entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
+		return;
+	decide_walk(id, dentry, wanted, ret);
+	if (nested && ret->rule == BM_RULE_NO_GRANT)
+		own_root_decides(id, mnt, wanted, ret);
+}
+
+static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmount *mnt,
+				      struct dentry *dentry, __u32 wanted, struct decision *ret)
+{
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	/*
 	 * pipefs, sockfs, memfd, nsfs, pidfs: what the kernel mounts for itself and no path leads
@@ -123,11 +57,9 @@ static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmo
 	 */
 	if (mnt->mnt_flags & MNT_INTERNAL)
 		return;
-	if (!nested && entry_decides(id, mnt->mnt_root->d_inode, wanted, ret))
-		return;
-	decide_walk(id, dentry, wanted, ret);
-	if (nested && ret->rule == BM_RULE_NO_GRANT)
-		own_root_decides(id, mnt, wanted, ret);
+	mark_decides(bench, mnt, dentry, wanted, ret);
+	if (ret->rule == BM_RULE_NONE)
+		ret->rule = rule_in_kernfs(bench, dentry, wanted);
 }
 
 static __always_inline void decide(const struct bm_bench *bench, struct file *file, __u32 wanted,
@@ -137,13 +69,15 @@ static __always_inline void decide(const struct bm_bench *bench, struct file *fi
 }
 
 /* For hooks that are told no mount. A granted object lies on the way up all the same. */
-static __always_inline void decide_dentry(__u32 bench, struct dentry *dentry, __u32 wanted,
-					  struct decision *ret)
+static __always_inline void decide_dentry(const struct bm_bench *bench, struct dentry *dentry,
+					  __u32 wanted, struct decision *ret)
 {
 	*ret = (struct decision){ .rule = BM_RULE_NONE };
 	if (dentry->d_inode->i_sb->s_flags & SB_KERNMOUNT)
 		return;
-	decide_walk(bench, dentry, wanted, ret);
+	decide_walk(bench->id, dentry, wanted, ret);
+	if (ret->rule == BM_RULE_NONE)
+		ret->rule = rule_in_kernfs(bench, dentry, wanted);
 }
 
 #endif

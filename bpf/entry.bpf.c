@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two ways an arrival could be made use of: by what it carries across its exec, and by a
- * Bench task that gets hold of it.
+ * What an arrival could be made use of by: what it carries across its exec. Nobody in the Bench
+ * gets hold of it before: tasks.bpf.c.
  */
 #include "record.h"
 #include "who.h"
@@ -57,36 +57,6 @@ int BPF_PROG(bm_entry, struct linux_binprm *bprm, int ret)
 		bpf_ringbuf_submit(event, 0);
 	}
 	return -EACCES;
-}
-
-/* A Bench task that traces, reads or signals an arrival would act with its exemption. */
-static __always_inline int check_target(struct task_struct *target, __u32 hook)
-{
-	struct bm_bench *bench = bench_of_current();
-	struct bm_event *event;
-
-	if (!bench || task_state(target) != BM_TASK_ARRIVAL || is_arrival(bench->id))
-		return 0;
-	event = record(bench->id, hook, BM_DENY, BM_RULE_ARRIVAL, EACCES);
-	if (event) {
-		record_current(event);
-		event->task.target = target->tgid;
-		event->task.pad = 0;
-		bpf_ringbuf_submit(event, 0);
-	}
-	return -EACCES;
-}
-
-SEC("lsm/ptrace_access_check")
-int BPF_PROG(bm_ptrace, struct task_struct *child, unsigned int mode, int ret)
-{
-	return ret ?: check_target(child, BM_HOOK_PTRACE);
-}
-
-SEC("lsm/task_kill")
-int BPF_PROG(bm_signal, struct task_struct *target, void *info, int sig, void *cred, int ret)
-{
-	return ret ?: check_target(target, BM_HOOK_SIGNAL);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -46,6 +46,13 @@ static __always_inline bool is_fifo(struct file *file)
 	return (file->f_path.dentry->d_inode->i_mode & S_IFMT) == S_IFIFO;
 }
 
+/* mq_open works on its namespace's own mount: of a shared one, others' queues. */
+static __always_inline bool is_shared_queue(struct file *file, __u32 flags)
+{
+	return flags & BM_BENCH_SHARED_IPC &&
+	       file->f_path.dentry->d_inode->i_sb->s_magic == MQUEUE_MAGIC;
+}
+
 SEC("lsm/file_open")
 int BPF_PROG(bm_file_open, struct file *file, int ret)
 {
@@ -66,6 +73,8 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 		decide_image(file, &decision);
 	if (flags & BM_BENCH_IMAGE && wanted & BM_W && is_process_memory(file))
 		decision.rule = BM_RULE_EXEC_IMAGE;
+	if (is_shared_queue(file, flags))
+		decision.rule = BM_RULE_SHARED;
 	if (decision.rule == BM_RULE_NONE && decision.grant && wanted & BM_W && is_set_id(file))
 		decision.rule = BM_RULE_PRIVILEGE;
 	if (decision.rule == BM_RULE_NONE && decision.expiry_ns && is_fifo(file))

@@ -12,7 +12,6 @@
 #define PROT_WRITE 0x2
 #define PROT_EXEC 0x4
 #define VM_EXEC 0x4
-#define PROC_SUPER_MAGIC 0x9fa0
 
 struct anon_vma;
 

@@ -19,6 +19,8 @@
 
 #define KERNEL __attribute__((preserve_access_index))
 
+#include "kernel_cgroup.h"
+
 typedef unsigned short umode_t;
 typedef unsigned int fmode_t;
 
@@ -45,7 +47,16 @@ struct qstr {
 	const unsigned char *name;
 } KERNEL;
 
+struct seqcount {
+	unsigned int sequence;
+} KERNEL;
+
+struct seqcount_spinlock {
+	struct seqcount seqcount;
+} KERNEL;
+
 struct dentry {
+	struct seqcount_spinlock d_seq; /* odd, then higher, whenever its name or parent changes */
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
@@ -72,26 +83,6 @@ struct linux_binprm {
 	struct file *file;
 } KERNEL;
 
-struct kernfs_node {
-	__u64 id;
-} KERNEL;
-
-struct cgroup;
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
-} KERNEL;
-
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
-} KERNEL;
-
-struct css_set {
-	struct cgroup *dfl_cgrp;
-} KERNEL;
-
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;
@@ -108,8 +99,13 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL;
 
+struct ns_common {
+	unsigned int inum;
+} KERNEL;
+
 struct user_namespace {
 	int level;
+	struct ns_common ns;
 } KERNEL;
 
 /* Two words in 6.1, one in 6.12; the low half is first in both. */
@@ -121,7 +117,11 @@ struct cred {
 	struct user_namespace *user_ns;
 } KERNEL;
 
+struct pid;
+
 struct task_struct {
+	unsigned int flags;
+	struct pid *thread_pid;
 	int pid;
 	int tgid;
 	__u64 start_time;

@@ -56,6 +56,14 @@ struct {
 	__type(value, struct bm_stats);
 } stats SEC(".maps") __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__uint(max_entries, BM_MAX_TELLS);
+	__type(key, struct bm_tells_key);
+	__type(value, struct bm_tells);
+} tells SEC(".maps") __weak;
+
 /* Written by programs: one that is forgotten is refused, and no Bench fills it for another for
  * long. */
 struct {

@@ -12,8 +12,12 @@
 #define O_TRUNC 01000
 #define FMODE_EXEC_FLAG 0x20 /* __FMODE_EXEC: kept in f_flags, not f_mode */
 #define MNT_INTERNAL 0x4000
+#define MQUEUE_MAGIC 0x19800202
 #define ANON_INODE_FS_MAGIC 0x09041934
 #define SB_KERNMOUNT (1 << 22)
+#define PROC_SUPER_MAGIC 0x9fa0
+#define SYSFS_MAGIC 0x62656572
+#define CGROUP2_SUPER_MAGIC 0x63677270
 #define CAP_SYS_ADMIN 21
 #define RENAME_WHITEOUT (1 << 2)
 #define S_ISUID 04000

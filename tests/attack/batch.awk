@@ -9,9 +9,17 @@ function control_of(control, probe) {
 	return control probe
 }
 
-function emit(kind, what,    name) {
+# walled and rooted stand for several stages.
+function here(name) {
+	return name == stage || (name == "walled" && stage ~ /^(rootless|rootful|privileged)$/) ||
+		(name == "rooted" && stage ~ /^(rootful|privileged)$/)
+}
+
+function emit(kind, what,    name, first) {
 	gsub(/ +/, " ", what)
-	if (index(what, stage " ") != 1)
+	first = what
+	sub(/ .*/, "", first)
+	if (!here(first))
 		return
 	while (match(what, /@[A-Z0-9]+@/)) {
 		name = substr(what, RSTART + 1, RLENGTH - 2)
@@ -22,7 +30,7 @@ function emit(kind, what,    name) {
 		what = substr(what, 1, RSTART - 1) ENVIRON[name] substr(what, RSTART + RLENGTH)
 	}
 	sub(/ +$/, "", what)
-	print kind NR substr(what, length(stage) + 1)
+	print kind NR (first == stage ? "" : stage) substr(what, length(first) + 1)
 }
 
 # CASE@VERSION: the kernel has it since then.

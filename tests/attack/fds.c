@@ -101,7 +101,7 @@ static int unix_socket(const char *path, struct sockaddr_un *address)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 }
 
-static void send_fd(int to, int fd)
+long send_fd(int to, int fd)
 {
 	union {
 		struct cmsghdr head;
@@ -114,8 +114,7 @@ static void send_fd(int to, int fd)
 				  .msg_controllen = sizeof(control) };
 
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	if (sendmsg(to, &message, 0) < 0)
-		setup("sendmsg");
+	return sendmsg(to, &message, 0);
 }
 
 /* Outside: whoever connects to SOCKET and says "MODE PATH" gets a descriptor of it. */
@@ -137,17 +136,15 @@ int tool_send(char **args)
 			return setup("accept");
 		mode = strsep(&path, " ");
 		fd = path ? open(path, flags_of(mode)) : -1;
-		if (fd < 0)
-			setup("open");
-		else
-			send_fd(peer, fd);
+		if (fd < 0 || send_fd(peer, fd) < 0)
+			setup("send");
 		close(fd);
 		close(peer);
 	}
 }
 
 /* The kernel does not say why a descriptor was left out, only that it was: EACCES stands for it. */
-static int receive_from(int from)
+int receive_fd(int from)
 {
 	union {
 		struct cmsghdr head;
@@ -177,7 +174,7 @@ int probe_receive(char **args)
 	if (to < 0 || connect(to, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    send(to, line, strlen(line), 0) < 0)
 		return setup("sender");
-	return receive_from(to);
+	return receive_fd(to);
 }
 
 /* A watch of its own, parked in a socket of its own, where nobody would find it. */
@@ -188,6 +185,5 @@ int probe_park(char **args)
 	if (fd < 0 || inotify_add_watch(fd, args[0], IN_ALL_EVENTS) < 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
 		return setup(args[0]);
-	send_fd(pair[0], fd);
-	return receive_from(pair[1]);
+	return send_fd(pair[0], fd) < 0 ? setup("sendmsg") : receive_fd(pair[1]);
 }

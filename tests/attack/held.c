@@ -31,46 +31,11 @@
 static int r, w, d, p, s, out, pipes[2], pair[2];
 static char buf[256];
 
-static long send_fd(int fd)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {};
-	struct iovec iov = { buf, 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
-
-	cmsg->cmsg_level = SOL_SOCKET;
-	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-	return sendmsg(pair[0], &msg, 0);
-}
-
 /* It was on its way when the grant ended. */
 static long use_received(void)
 {
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec iov = { buf, 1 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
-
-	if (recvmsg(pair[1], &msg, 0) < 0)
-		return -1;
-	if (msg.msg_flags & MSG_CTRUNC || msg.msg_controllen < CMSG_LEN(sizeof(int))) {
-		errno = EACCES;
-		return -1;
-	}
-	return 0;
+	errno = receive_fd(pair[1]);
+	return errno ? -1 : 0;
 }
 
 static long use_aio(void)
@@ -230,8 +195,8 @@ int tool_held(char **args)
 	if (syscall(SYS_io_setup, 1, &idle) < 0)
 		return setup("io_setup");
 	if (r < 0 || w < 0 || d < 0 || p < 0 || s < 0 || out < 0 || chdir(path) < 0 ||
-	    pipe(pipes) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 || send_fd(r) < 0 ||
-	    write(pipes[1], "pp", 2) < 0 || write(out, "o", 1) < 0)
+	    pipe(pipes) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ||
+	    send_fd(pair[0], r) < 0 || write(pipes[1], "pp", 2) < 0 || write(out, "o", 1) < 0)
 		return setup(args[0]);
 	puts("holding");
 	fflush(stdout);

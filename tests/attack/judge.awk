@@ -2,8 +2,9 @@
 # and says of each case of `group` whether all three held: denied, recorded, works where granted.
 BEGIN {
 	FS = "[ \t]*\\|[ \t]*"
-	split("EPERM=1 ENOENT=2 EACCES=13 EBUSY=16 EXDEV=18 EINVAL=22 EROFS=30 ENOSYS=38 " \
-	      "EAFNOSUPPORT=97 ENETUNREACH=101 ETIMEDOUT=110 ECONNREFUSED=111 SETUP=200 SIGKILL=202", names, " ")
+	split("EPERM=1 ENOENT=2 ESRCH=3 EACCES=13 EBUSY=16 EXDEV=18 EINVAL=22 EROFS=30 ENOSYS=38 " \
+	      "EPROTONOSUPPORT=93 EAFNOSUPPORT=97 ENETUNREACH=101 ETIMEDOUT=110 ECONNREFUSED=111 " \
+	      "silent=0 SETUP=200 SIGKILL=202", names, " ")
 	for (i in names) {
 		split(names[i], pair, "=")
 		errno[pair[1]] = pair[2]
@@ -21,7 +22,7 @@ BEGIN {
 			time[++count] = text(line, "time")
 			hook[count] = text(line, "hook")
 			rule[count] = text(line, "rule")
-			object[count] = text(line, "path") text(line, "destination")
+			object[count] = text(line, "path") text(line, "destination") text(line, "what")
 		}
 }
 /^[ \t]*(#|$)/ || $1 != group || newer($2) { next }
@@ -70,28 +71,71 @@ function seen(id,    i, all) {
 	return all == "" ? " none" : all
 }
 
-function judge(    d, c, bad, missing) {
-	d = "d" NR
-	c = "c" NR
-	if ($3 != "-") {
-		if (!(d in status) || !($4 in errno) || status[d] != errno[$4])
-			bad = "; not " $4 ": " shown(d)
-		missing = $5 == "-" ? "" : recorded(d, $5)
-		if (missing != "")
-			bad = bad "; " missing
+# The stages of a line, of which some stand for several.
+function stages_of(what, list) {
+	sub(/ .*/, "", what)
+	if (what == "walled")
+		return split("rootless rootful privileged", list, " ")
+	if (what == "rooted")
+		return split("rootful privileged", list, " ")
+	return split(what, list, " ")
+}
+
+# Of a column that has a part for each stage, or one for all.
+function part(column, i,    parts) {
+	return split(column, parts, / +\/ +/) > 1 ? parts[i] : column
+}
+
+# What is wrong with the denial at one stage.
+function wrong(id, want, event,    bad, missing) {
+	if (!(id in status) || !(want in errno) || status[id] != errno[want])
+		bad = "; not " want ": " shown(id)
+	missing = event == "-" ? "" : recorded(id, event)
+	return bad (missing == "" ? "" : "; " missing)
+}
+
+function denied(stages, count,    i, bad, all, id) {
+	for (i = 1; i <= count; i++) {
+		id = "d" NR (count > 1 ? stages[i] : "")
+		bad = wrong(id, part($4, i), part($5, i))
+		if (bad != "")
+			all = all "; " (count > 1 ? stages[i] ": " : "") substr(bad, 3)
 	}
-	if (!(c in status) || status[c] != 0)
-		bad = bad "; where granted: " shown(c)
+	return all
+}
+
+function works(    stages, count, i, id, all) {
+	count = stages_of($6, stages)
+	for (i = 1; i <= count; i++) {
+		id = "c" NR (count > 1 ? stages[i] : "")
+		if (!(id in status) || status[id] != 0)
+			all = all "; where granted: " (count > 1 ? stages[i] ": " : "") shown(id)
+	}
+	return all
+}
+
+function judge(    stages, bad) {
+	if ($3 != "-")
+		bad = denied(stages, stages_of($3, stages))
+	bad = bad works()
 	printf "%-6s %-7s %-18s %s\n", bad == "" ? "ok" : "FAILED", group, $2, \
 		bad == "" ? good() : substr(bad, 3)
 }
 
-function good(    what) {
-	if ($3 == "-")
-		return "allowed"
-	what = $5
-	gsub(/[ \t]+/, " ", what)
-	return $4 ", " ($5 == "-" ? "by the kernel itself" : what) ", works where granted"
+# Which shape of a Bench, where the stage is one: join.awk makes a table of it.
+function shape(stage) {
+	return stage ~ /^(rootless|rootful|privileged)$/ ? stage " " : ""
+}
+
+function good(    stages, count, i, what, event) {
+	count = stages_of($3 == "-" ? $6 : $3, stages)
+	for (i = 1; i <= count; i++) {
+		event = part($5, i)
+		gsub(/[ \t]+/, " ", event)
+		what = what (i > 1 ? "; " : "") shape(stages[i]) ($3 == "-" ? "allowed" : part($4, i) ", " \
+			(event == "-" ? "by the kernel itself" : event))
+	}
+	return what ($3 == "-" ? "" : "; works where granted")
 }
 
 # CASE@VERSION: the kernel has it since then.

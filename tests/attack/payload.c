@@ -6,11 +6,13 @@
 #include "payload.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,7 +24,8 @@
 static probe_fn batch;
 
 static const struct probe probes[] = {
-	{ "batch", batch, 0, "each line of stdin: ID PROBE ARGS...; prints ID STATUS START END" },
+	{ "batch", batch, 0,
+	  "[apart]: each line of stdin: ID PROBE ARGS...; prints ID STATUS START END" },
 
 	{ "open", probe_open, 1, "open(2) PATH [MODE]" },
 	{ "openat", probe_openat, 2, "openat(2) below an O_PATH DIR: NAME" },
@@ -135,6 +138,10 @@ static const struct probe probes[] = {
 	{ "personality32", probe_personality32, 0, "the same by the 32-bit call" },
 	{ "ask-personality", probe_ask_personality, 0, "personality(2) that asks" },
 
+	{ "reads", probe_reads, 1, "reads each PATH to its end" },
+	{ "write", probe_write, 2, "opens PATH and writes TEXT" },
+	{ "device", probe_device, 4, "mknod(2) PATH b|c MAJOR MINOR" },
+
 	{ "kill", probe_kill, 2, "kill(2) PID SIGNAL" },
 	{ "tgkill", probe_tgkill, 2, "tgkill(2) PID SIGNAL" },
 	{ "pidfd-kill", probe_pidfd_kill, 2, "pidfd_send_signal PID SIGNAL" },
@@ -156,6 +163,22 @@ static const struct probe probes[] = {
 	{ "keyctl", probe_keyctl, 0, "add_key(2)" },
 	{ "module", probe_module, 0, "init_module(2)" },
 
+	{ "32", probe_compat, 1, "PROBE ARGS by the 32-bit entry: those below" },
+	{ "cap", probe_cap, 1, "WAY...: what a capability is for" },
+	{ "mnt", probe_mnt, 1, "WAY...: mounts and namespaces" },
+	{ "task", probe_task, 2, "WAY PID...: what one process may do to another" },
+	{ "sig", probe_sig, 2, "WAY PID SIGNAL: a signal, by each route" },
+	{ "ipc", probe_ipc, 1, "WAY...: SysV IPC and message queues" },
+	{ "unix", probe_unix, 1, "WAY...: unix sockets" },
+	{ "kern", probe_kern, 1, "WAY...: kernel surface" },
+	{ "sock", probe_sock, 3, "FAMILY TYPE PROTOCOL [pair]: makes a socket" },
+	{ "asked", probe_asked, 3, "the same outside, where the kernel may not have it" },
+	{ "cgrp", probe_cgrp, 2, "WAY PATH: out of the cgroup" },
+	{ "crash", probe_crash, 0, "dumps core [LIMIT]" },
+	{ "victim", tool_victim, 2,
+	  "outside: DIR NAME: all that can be reached, and says what came" },
+	{ "carry", tool_carry, 4, "outside: KIND PATH COMMAND...: its stdin brings a descriptor" },
+
 	{ "tcp", probe_tcp, 2,
 	  "ADDRESS PORT [nonblock|fastopen|mptcp|mptcp-fastopen|bound|device]" },
 	{ "udp", probe_udp, 2, "ADDRESS PORT: sendto" },
@@ -176,6 +199,8 @@ static const struct probe probes[] = {
 	{ "self", probe_self, 2, "ADDRESS PORT in one TCP socket that connects to itself" },
 
 	{ "loop", tool_loop, 2, "opens PATH in N threads until it has failed often enough" },
+	{ "race", tool_race, 4, "opens PATH, and CONTROL, COUNT times r|rw among MOVEs" },
+	{ "swap", tool_swap, 1, "each MOVE (A=B, A>B) over and over" },
 	{ "stream", tool_stream, 2, "talks to ADDRESS PORT until no answer comes" },
 	{ "hold", tool_hold, 1, "waits for a line on stdin, then PROBE ARGS..." },
 	{ "held", tool_held, 2, "opens DIR in each way; after a line on stdin tries them all" },
@@ -187,6 +212,7 @@ static const struct probe probes[] = {
 	{ "maps", tool_maps, 2, "maps PATH read|shared and looks at it until it is killed" },
 	{ "maps-alone", tool_maps_alone, 2, "the same in a thread that is left alone" },
 	{ "blocked", tool_blocked, 1, "reads from a FIFO until something comes" },
+	{ "write-fd", tool_write_fd, 2, "writes TEXT to an inherited FD" },
 	{ "stay", tool_stay, 0, "does nothing until it is killed" },
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
 	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },
@@ -303,8 +329,14 @@ static const char *timestamp(char buf[40])
 	return buf;
 }
 
+/* PROBE's mounts are its own: outside, where it may. */
+static bool apart;
+
 static int limited(char **args)
 {
+	if (apart &&
+	    (unshare(CLONE_NEWNS) < 0 || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+		return setup("mount namespace");
 	prctl(PR_SET_NAME, args[0]);
 	alarm(BATCH_TIMEOUT_S);
 	return run_probe(args + 1);
@@ -314,7 +346,7 @@ static int batch(char **args)
 {
 	char line[1024], start[40], end[40];
 
-	(void)args;
+	apart = args[0] && !strcmp(args[0], "apart");
 	while (fgets(line, sizeof(line), stdin)) {
 		char *words[MAX_ARGS + 1] = {}, *rest = line;
 		int status;

@@ -7,6 +7,7 @@
 #define BENCHMON_TESTS_PAYLOAD_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,6 +36,26 @@ int run_probe(char **argv);
 char *low_string(const char *text); /* below 4 GiB, for 32-bit calls */
 long call32(long nr, long a, long b, long c);
 
+/* wall_doors.c */
+struct way { /* of one probe: its first argument */
+	const char *name;
+	probe_fn *fn;
+};
+int by_way(const struct way *ways, size_t count, char **args);
+long door_of(long nr, const long a[6]);
+#define door(nr, a, b, c, d, e, f)                                                                 \
+	door_of(nr, (const long[]){ (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),         \
+				    (long)(f) })
+bool is_compat(void);
+const char *low(const char *text);
+int number(const char *text);
+int past(long r, int error);
+probe_fn probe_compat;
+
+/* wall_*.c */
+probe_fn probe_cap, probe_mnt, probe_task, probe_sig, probe_ipc, probe_unix, probe_kern, probe_sock;
+probe_fn probe_asked, probe_cgrp, probe_crash, tool_victim, tool_carry;
+
 /* files.c */
 probe_fn probe_open, probe_openat, probe_openat2, probe_creat, probe_fopen, probe_reopen;
 probe_fn probe_getdents, probe_thread, probe_fork, probe_vfork, probe_open32, probe_openat32;
@@ -52,6 +73,8 @@ probe_fn probe_listxattr, probe_stat, probe_lstat, probe_fstatat, probe_fstat, p
 probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 
 /* fds.c */
+long send_fd(int to, int fd);
+int receive_fd(int from); /* 0; EACCES when the kernel has left it out */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
 probe_fn probe_dnotify, probe_receive, probe_park, tool_send;
 
@@ -78,6 +101,9 @@ probe_fn probe_vmread, probe_getfd, probe_mount, probe_umount, probe_bpf, probe_
 probe_fn probe_mknod, probe_setns, probe_opentree, probe_fsopen, probe_perf, probe_keyctl;
 probe_fn probe_module, probe_newuser;
 
+/* kernfs.c */
+probe_fn probe_reads, probe_write, probe_device, tool_write_fd;
+
 /* net.c, packet.c */
 probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;
 probe_fn probe_raw, probe_packet, probe_route, probe_record, probe_rthdr, probe_big, probe_loopback;
@@ -88,6 +114,9 @@ probe_fn tool_arrive, tool_remount, tool_mountin, tool_now, tool_deep;
 
 /* loop.c: what goes on while a grant is taken back */
 probe_fn tool_loop, tool_readers, tool_stream, tool_hold, tool_stay;
+
+/* race.c */
+probe_fn tool_race, tool_swap;
 
 /* held.c */
 probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps_alone,

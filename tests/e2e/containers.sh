@@ -69,6 +69,20 @@ in_container() { # NAME COMMAND...: as its operator would
 	capture "${runc[@]}" exec "$@" </dev/null
 }
 
+it_said() { # NAME: into $out, once it has ended
+	soon gone "$pid"
+	slurp "$tmp/c/$1/said" out
+}
+
+empty() { # NAME DIR...: still there, with nothing in it
+	local dir
+	for dir in "${@:2}"; do
+		in_container "$1" /busybox ls -A "$dir"
+		did ''
+		same '' "$out" "what is in $dir"
+	done
+}
+
 removed() { # NAME...
 	local name
 	for name; do

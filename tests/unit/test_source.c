@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/source.h"
 #include "policy/source.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -386,6 +389,56 @@ static void own_files(void **state)
 			 below_run[(WEXITSTATUS(status) - 1) % COUNT(below_run)].path);
 }
 
+#define OPENS 10000
+
+static atomic_bool enough;
+static atomic_ulong swaps;
+
+static void *swap(void *arg)
+{
+	while (!enough)
+		swaps += renameat2(dir, "file", dir, "link", RENAME_EXCHANGE) == 0;
+	return arg;
+}
+
+/* By the very function `benchmon grant` opens with: what the name leads to by a link is never it.
+ */
+static void swapped(void **state)
+{
+	unsigned long opened = 0, refused = 0;
+	pthread_t thread;
+	struct stat st;
+	char name[128];
+	ino_t inode;
+	int fd = file(O_RDWR);
+
+	(void)state;
+	assert_int_equal(fstat(fd, &st), 0);
+	inode = st.st_ino;
+	bm_close(fd);
+	fd = openat(dir, "fifo", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	bm_close(fd);
+	assert_int_equal(symlinkat("fifo", dir, "link"), 0);
+	snprintf(name, sizeof(name), "%s/file", top);
+	assert_int_equal(pthread_create(&thread, NULL, swap, NULL), 0);
+	for (int i = 0; i < OPENS || swaps < OPENS; i++) {
+		struct bm_error err = {};
+
+		if (cli_source_open(name, i % 2, &fd, &err) < 0) {
+			assert_int_equal(err.code, ELOOP);
+			refused++;
+			continue;
+		}
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(st.st_ino, inode);
+		bm_close(fd);
+		opened++;
+	}
+	enough = true;
+	pthread_join(thread, NULL);
+	assert_true(opened >= 100 && refused >= 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +456,7 @@ int main(void)
 		cmocka_unit_test(never_granted),
 		cmocka_unit_test(beside_own_files),
 		cmocka_unit_test(own_files),
+		cmocka_unit_test_setup_teardown(swapped, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,8 @@ static const char *const hooks[] = {
 	[BM_HOOK_KEY] = "key",
 	[BM_HOOK_USERFAULTFD] = "userfaultfd",
 	[BM_HOOK_CORE_DUMP] = "core_dump",
+	[BM_HOOK_SYSLOG] = "syslog",
+	[BM_HOOK_QUOTA] = "quota",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 

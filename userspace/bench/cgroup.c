@@ -156,10 +156,14 @@ int bm_cgroup_make_slice(const char *name, struct bm_error *err)
 	return 0;
 }
 
-/* cgroup.events changes are announced by POLLPRI; no time is slept away. */
-static int wait_event(int dir, const char *awaited)
+static uint64_t deadline_of(const struct bm_cgroup_ref *ref)
 {
-	uint64_t deadline = bm_now_ns(CLOCK_MONOTONIC) + WAIT_MS * 1000000ull;
+	return bm_now_ns(CLOCK_MONOTONIC) + (ref->wait_ms ?: WAIT_MS) * 1000000ull;
+}
+
+/* cgroup.events changes are announced by POLLPRI; no time is slept away. */
+static int wait_event(int dir, const char *awaited, uint64_t deadline)
+{
 	autoclose fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -186,7 +190,7 @@ static int wait_event(int dir, const char *awaited)
  * Children first: the kernel calls a cgroup frozen as soon as all its children are, whatever its
  * own tasks do; and the other way round when thawing.
  */
-static int freeze_below(int parent, const char *name, bool freeze)
+static int freeze_below(int parent, const char *name, bool freeze, uint64_t deadline)
 {
 	autoclosedir DIR *dir = NULL;
 	autoclose fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -202,17 +206,17 @@ static int freeze_below(int parent, const char *name, bool freeze)
 		return -errno;
 	while (r == 0 && (entry = readdir(dir)))
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			r = freeze_below(fd, entry->d_name, freeze);
+			r = freeze_below(fd, entry->d_name, freeze, deadline);
 	if (r == 0 && freeze)
 		r = bm_write_file(fd, "cgroup.freeze", 0, 0, "1");
 	if (r == 0)
-		r = wait_event(fd, freeze ? "frozen 1" : "frozen 0");
+		r = wait_event(fd, freeze ? "frozen 1" : "frozen 0", deadline);
 	return r == -ENODEV ? 0 : r;
 }
 
 int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err)
 {
-	int r = freeze_below(ref->fd, ".", freeze);
+	int r = freeze_below(ref->fd, ".", freeze, deadline_of(ref));
 
 	return r < 0 ? bm_fail_errno(err, -r, "%s cgroup %s", freeze ? "freeze" : "thaw", ref->path)
 		     : 0;
@@ -230,7 +234,7 @@ int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)
 	int r = bm_write_file(ref->fd, "cgroup.kill", 0, 0, "1");
 
 	if (r == 0)
-		r = wait_event(ref->fd, "populated 0");
+		r = wait_event(ref->fd, "populated 0", deadline_of(ref));
 	if (r == -ENODEV)
 		return 0;
 	return r < 0 ? bm_fail_errno(err, -r, "kill cgroup %s", ref->path) : 0;

@@ -16,6 +16,7 @@ struct bm_cgroup_ref {
 	uint64_t id;               /* as bpf_get_current_ancestor_cgroup_id() gives it */
 	uint32_t level;            /* 0 is the root */
 	char path[BM_CGROUP_PATH]; /* below the v2 root: "/benchmon/b1" */
+	unsigned wait_ms;          /* for it to freeze, thaw or end; 0: 10 s */
 };
 #define BM_CGROUP_NONE ((struct bm_cgroup_ref){ .fd = -1 })
 
@@ -32,11 +33,11 @@ int bm_cgroup_open(const char *path, struct bm_cgroup_ref *ret, struct bm_error 
 /* Makes the cgroup /NAME with the controllers of its parent switched on for children. */
 int bm_cgroup_make_slice(const char *name, struct bm_error *err);
 
-/* Returns when every task in it has left the kernel (or runs again). -ETIMEDOUT after 10 s. */
+/* Returns when every task in it has left the kernel (or runs again). -ETIMEDOUT: it goes on. */
 int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err);
 /* True when it has been told to freeze. */
 bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref);
-/* Kills every task in it and below and waits for their end. -ETIMEDOUT after 10 s. */
+/* Kills every task in it and below and waits for their end. -ETIMEDOUT. */
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
 /* Removes it and its children; 0 also when it is gone. */
 int bm_cgroup_remove(const char *path, struct bm_error *err);

@@ -208,12 +208,14 @@ static bool is_found(const struct walk *w, const struct bm_held *held)
 	return false;
 }
 
-static int walk_fds(struct walk *w, int task)
+/* fn of each link in the directory name of at; 0 also when that has gone. */
+static int each_link(struct walk *w, int at, const char *name,
+		     int (*fn)(struct walk *w, int at, int dir, const char *link))
 {
-	size_t plain = 0;
 	autoclosedir DIR *dir = NULL;
-	autoclose fd = openat(task, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	autoclose fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *entry;
+	int r = 0;
 
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
@@ -221,25 +223,27 @@ static int walk_fds(struct walk *w, int task)
 	if (!dir)
 		return -errno;
 	TAKE_FD(fd);
-	while ((entry = readdir(dir))) {
-		struct bm_held held = { .kind = BM_HELD_FD, .pid = w->pid };
-		int r;
+	while (r >= 0 && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			r = fn(w, at, dirfd(dir), entry->d_name);
+	return r;
+}
 
-		if (entry->d_name[0] == '.')
-			continue;
-		held.fd = (int)strtol(entry->d_name, NULL, 10);
-		r = look(w, dirfd(dir), entry->d_name, &held);
-		if (r > 0 && held.kind == BM_HELD_FD)
-			r = look_closer(task, &held) ?: 1;
-		/* A process may have a million of them: some stand for all, but for directories. */
-		if (r > 0 && held.kind == BM_HELD_FD && !held.directory && ++plain > PLAIN_MAX)
-			continue;
-		if (r > 0 && !(held.directory && is_found(w, &held)))
-			r = held_add(w, &held);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+static int walk_fd(struct walk *w, int task, int dir, const char *link)
+{
+	struct bm_held held = { .kind = BM_HELD_FD,
+				.pid = w->pid,
+				.fd = (int)strtol(link, NULL, 10) };
+	int r = look(w, dir, link, &held);
+
+	if (r > 0 && held.kind == BM_HELD_FD)
+		r = look_closer(task, &held) ?: 1;
+	/* A process may have a million of them: some stand for all, but for directories. */
+	if (r > 0 && held.kind == BM_HELD_FD && !held.directory && ++w->plain > PLAIN_MAX)
+		return 0;
+	if (r <= 0 || (held.directory && is_found(w, &held)))
+		return r;
+	return held_add(w, &held);
 }
 
 static int walk_directory(struct walk *w, int task, const char *name, enum bm_held_kind kind)
@@ -250,36 +254,17 @@ static int walk_directory(struct walk *w, int task, const char *name, enum bm_he
 	return r > 0 ? held_add(w, &held) : r;
 }
 
-static int walk_mappings(struct walk *w, int process)
+static int walk_mapping(struct walk *w, int process, int dir, const char *link)
 {
-	autoclosedir DIR *dir = NULL;
-	autoclose fd = openat(process, "map_files", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dirent *entry;
+	struct bm_held held = { .kind = BM_HELD_MAPPING, .pid = w->pid, .fd = -1 };
+	struct stat st;
+	int r = look(w, dir, link, &held);
 
-	if (fd < 0)
-		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
-	dir = fdopendir(fd);
-	if (!dir)
-		return -errno;
-	TAKE_FD(fd);
-	while ((entry = readdir(dir))) {
-		struct bm_held held = { .kind = BM_HELD_MAPPING, .pid = w->pid, .fd = -1 };
-		struct stat st;
-		int r;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		r = look(w, dirfd(dir), entry->d_name, &held);
-		if (r > 0)
-			held.writable =
-				fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-				st.st_mode & S_IWUSR;
-		if (r > 0)
-			r = held_add(w, &held);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	(void)process;
+	if (r <= 0)
+		return r;
+	held.writable = fstatat(dir, link, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mode & S_IWUSR;
+	return held_add(w, &held);
 }
 
 /* The leader may have exited: what it had is then seen at another thread alone. */
@@ -296,7 +281,7 @@ static int walk_memory(struct walk *w, pid_t task, bool *ret_seen)
 	    !strtoul(statm, NULL, 10))
 		return 0;
 	*ret_seen = true;
-	return walk_mappings(w, dir);
+	return each_link(w, dir, "map_files", walk_mapping);
 }
 
 /* Threads may have a table of descriptors, or a working directory, of their own. */
@@ -320,8 +305,9 @@ static int walk_task(struct walk *w, pid_t task)
 		if (r == 0)
 			r = walk_directory(w, dir, "root", BM_HELD_ROOT);
 	}
+	w->plain = 0;
 	if (r == 0 && (task == w->pid || !shares(w->pid, task, KCMP_FILES)))
-		r = walk_fds(w, dir);
+		r = each_link(w, dir, "fd", walk_fd);
 	return r;
 }
 

@@ -16,6 +16,7 @@ struct walk {
 	dev_t anonymous; /* the one of eventfd, epoll, inotify, io_uring */
 	struct bm_held_list found;
 	pid_t pid;
+	size_t plain; /* files that a task has open, and nothing more */
 };
 
 int held_add(struct walk *w, const struct bm_held *held);

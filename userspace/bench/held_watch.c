@@ -10,12 +10,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/held_internal.h"
 
 #define KERNEL_MINOR_BITS 20
-#define MAX_DEPTH 4096
 #define FDINFO_MAX (64u << 20) /* an editor watches tens of thousands of files */
 
 union handle {
@@ -51,29 +51,11 @@ static bool parse_handle(const char *line, union handle *ret)
 	return true;
 }
 
-/* Up from a directory to the object, or to the file system's root. */
-static bool directory_lies_in(int fd, const struct bm_held_object *object)
+static bool is_object(void *ctx, const struct stat *st)
 {
-	autoclose dir = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	struct stat st, before = {};
+	const struct bm_held_object *object = ctx;
 
-	for (int i = 0; i < MAX_DEPTH; i++) {
-		int up;
-
-		if (fstat(dir, &st) < 0)
-			return true;
-		if (st.st_ino == object->inode && st.st_dev == object->device)
-			return true;
-		if (st.st_ino == before.st_ino && st.st_dev == before.st_dev)
-			return false;
-		before = st;
-		up = openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0)
-			return true;
-		bm_close(dir);
-		dir = up;
-	}
-	return true;
+	return st->st_ino == object->inode && st->st_dev == object->device;
 }
 
 /* The name that the kernel has for it must lead there from the object. */
@@ -111,7 +93,9 @@ static bool watches(const char *line, const struct bm_held_object *object)
 	fd = open_by_handle_at(object->fd, &handle.head, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno != ESTALE; /* it is no more */
-	return S_ISDIR(st.st_mode) ? directory_lies_in(fd, object) : file_lies_in(fd, &st, object);
+	if (!S_ISDIR(st.st_mode))
+		return file_lies_in(fd, &st, object);
+	return bm_any_above(fd, is_object, (void *)(uintptr_t)object) != 0;
 }
 
 static bool watches_foreign(const char *line, const struct bm_foreign_list *foreign)

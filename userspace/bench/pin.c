@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/helper.h"
@@ -112,6 +113,26 @@ static const struct bm_mount *find(const struct bm_mounts *pins, uint64_t object
 bool bm_pinned(const struct bm_mounts *pins, uint64_t object)
 {
 	return find(pins, object);
+}
+
+int bm_pin_open(uint64_t object, uint64_t *ret_superblock, int *ret_fd)
+{
+	char path[PIN_PATH + sizeof("/proc/1/root")] = "/proc/1/root";
+	const struct bm_mount *pin;
+	automounts pins = {};
+	autoclose fd = -1;
+	int r = bm_pins_read(&pins, NULL);
+
+	pin = r == 0 ? find(&pins, object) : NULL;
+	if (!pin)
+		return r ?: -ENOENT;
+	pin_path(path + strlen(path), object);
+	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret_superblock = makedev(pin->major, pin->minor);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
 }
 
 bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t outer)

@@ -24,6 +24,12 @@ int bm_pins_read(struct bm_mounts *ret, struct bm_error *err);
 bool bm_pinned(const struct bm_mounts *pins, uint64_t object);
 
 /*
+ * *ret_fd (O_PATH, the caller's) is the object through its pin, *ret_superblock the device as
+ * mountinfo has it. -ENOENT.
+ */
+int bm_pin_open(uint64_t object, uint64_t *ret_superblock, int *ret_fd);
+
+/*
  * Whether object lies below outer in their file system, wherever either is mounted and whatever has
  * been renamed since: the kernel says it of their pins. True also when one has no pin, so that
  * nobody can tell.

@@ -8,16 +8,22 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/above.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/mounts.h"
 
-#define MAX_DEPTH 4096
+struct granted {
+	const struct bench *bench;
+	uint32_t ended;
+};
 
-static bool is_granted(const struct bench *bench, const struct stat *st, uint32_t ended)
+static bool is_granted(void *ctx, const struct stat *st)
 {
-	for (const struct grant *g = bench->grants; g; g = g->next)
-		if (g->kind == GRANT_FILE && g->number != ended && g->device == st->st_dev &&
+	const struct granted *in = ctx;
+
+	for (const struct grant *g = in->bench->grants; g; g = g->next)
+		if (g->kind == GRANT_FILE && g->number != in->ended && g->device == st->st_dev &&
 		    g->inode == st->st_ino)
 			return true;
 	return false;
@@ -42,29 +48,13 @@ static bool is_granted_above(const struct bench *bench, uint64_t mount)
 	return false;
 }
 
-/* Up to the root of its mount, which has no parent any more. */
+/* The way up ends at the root of its mount, which has no parent any more. */
 static bool lies_in_grant(const struct bench *bench, int fd, uint64_t mount, uint32_t ended)
 {
-	autoclose dir = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	struct stat st, before = {};
+	struct granted in = { bench, ended };
+	int r = bm_any_above(fd, is_granted, &in);
 
-	for (int i = 0; i < MAX_DEPTH; i++) {
-		int up;
-
-		if (fstat(dir, &st) < 0)
-			return false;
-		if (is_granted(bench, &st, ended))
-			return true;
-		if (st.st_ino == before.st_ino && st.st_dev == before.st_dev)
-			break;
-		before = st;
-		up = openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0)
-			return false;
-		bm_close(dir);
-		dir = up;
-	}
-	return is_granted_above(bench, mount);
+	return r ? r > 0 : is_granted_above(bench, mount);
 }
 
 static int mark_one(struct daemon *d, struct bench *bench, const struct bm_held *held,

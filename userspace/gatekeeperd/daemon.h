@@ -88,8 +88,6 @@ void daemon_log_error(const char *what, const struct bm_error *err);
 
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
-/* While something is held that is not granted, it is looked at again so often. */
-#define RECALL_REVIEW_NS 5000000000ull
 /* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
 void daemon_timer(struct daemon *d, uint64_t ns);
 

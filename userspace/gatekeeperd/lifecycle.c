@@ -322,7 +322,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = bench_nft_setup(bench, err);
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
-				   bench->cgroup.level, bench_flags(bench), err);
+				   bench->cgroup.level, bench_flags(bench),
+				   (uint32_t)bench->target.inode[BM_NS_USER], err);
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)

@@ -11,6 +11,7 @@
 #include "base/names.h"
 #include "bench/cgroup.h"
 #include "bench/target.h"
+#include "gatekeeperd/backoff.h"
 #include "network/address.h"
 
 enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
@@ -90,6 +91,8 @@ struct bench {
 	size_t grant_count;
 	struct grant *revoked; /* file grants of which something may still be held */
 	bool recalling;        /* something is held of what is not granted */
+	struct backoff review; /* of looking whether that is still so */
+	struct backoff ending; /* of carrying a revocation through */
 	struct grant *closed;  /* revoked ones whose tombstone and exceptions stay */
 };
 

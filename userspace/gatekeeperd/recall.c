@@ -15,13 +15,24 @@
 #include "base/io.h"
 #include "bench/held.h"
 #include "bench/mounts.h"
+#include "bench/pin.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
 
-#define KILL_MS 10000
 #define FOUND_MAX 64
+
+/*
+ * Everybody waits while one Bench is waited for: where a task sits in the kernel and can't be got
+ * out (a dead disk or server), not long, and next time shorter.
+ */
+#define PATIENCE_MS 5000
+#define SHORT_MS 500
+
+#define SECOND_NS 1000000000ull
+#define REVIEW_FIRST_NS (5 * SECOND_NS)
+#define REVIEW_MAX_NS (60 * SECOND_NS)
 
 static bool carried(void *ctx, uint64_t device, uint64_t inode)
 {
@@ -148,9 +159,9 @@ static int doom(struct doomed *doomed, pid_t pid)
 											  : 0;
 }
 
-static int await_end(struct doomed *doomed)
+static int await_end(struct doomed *doomed, unsigned wait_ms)
 {
-	uint64_t deadline = bm_now_ns(CLOCK_MONOTONIC) + KILL_MS * 1000000ull;
+	uint64_t deadline = bm_now_ns(CLOCK_MONOTONIC) + wait_ms * 1000000ull;
 	int r = 0;
 
 	for (size_t i = 0; i < doomed->count; i++) {
@@ -163,6 +174,12 @@ static int await_end(struct doomed *doomed)
 	}
 	free(doomed->list);
 	return r;
+}
+
+static void start_recalling(struct bench *bench)
+{
+	bench->recalling = true;
+	backoff_reset(&bench->review);
 }
 
 /* Kills, closes directories, attaches the hooks when a descriptor stays. Its tasks are frozen. */
@@ -193,32 +210,48 @@ static int deal_with(struct daemon *d, struct bench *bench, struct grant *g,
 		return bm_fail_errno(err, -r, "kill what maps the object");
 	if (!stays)
 		return 0;
-	bench->recalling = true;
+	start_recalling(bench);
 	r = bm_recall_attach(d->kernel, err);
 	return r < 0 ? r : barred_mark(d, bench, held, g->number, err);
+}
+
+/*
+ * The object through a mount of the Bench's, whose numbers the grant gets; through its pin where a
+ * daemon that was killed has taken the mounts already. *ret_fd is the caller's; -1: neither is
+ * there.
+ */
+static int find_object(struct bench *bench, struct grant *g, struct bm_held_object *ret,
+		       int *ret_fd, struct bm_error *err)
+{
+	const struct bm_mount *m;
+	automounts mounts = {};
+	int r = bm_mount_of_object(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS,
+				   ret_fd, err);
+
+	*ret = (struct bm_held_object){ .device = g->device,
+					.inode = g->inode,
+					.superblock = g->device };
+	if (r > 0)
+		r = bm_target_mounts(&bench->target, &mounts, err);
+	else if (r == 0)
+		bm_pin_open(g->object, &ret->superblock, ret_fd);
+	m = bm_mount_find(&mounts, g->mounts[0]);
+	if (m)
+		ret->superblock = makedev(m->major, m->minor);
+	ret->fd = *ret_fd;
+	return r;
 }
 
 static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
 			 struct doomed *doomed, struct json_object *found, struct bm_error *err)
 {
-	struct bm_held_object object = { .device = g->device,
-					 .inode = g->inode,
-					 .superblock = g->device };
-	const struct bm_mount *m;
-	automounts mounts = {};
+	struct bm_held_object object;
 	autoclose fd = -1;
 	autoheld held = {};
-	int r = bm_mount_of_object(&bench->target, g->device, g->inode, g->mounts, GRANT_MOUNTS,
-				   &fd, err);
+	int r = find_object(bench, g, &object, &fd, err);
 
-	if (r > 0)
-		r = bm_target_mounts(&bench->target, &mounts, err);
-	m = bm_mount_find(&mounts, g->mounts[0]);
-	if (m)
-		object.superblock = makedev(m->major, m->minor);
-	if (r >= 0)
+	if (r == 0)
 		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
-	object.fd = fd;
 	if (r == 0)
 		r = find_held(d, bench, &object, NULL, &held, err);
 	return r < 0 ? r : deal_with(d, bench, g, &held, doomed, found, err);
@@ -249,8 +282,8 @@ static int any(void *ctx, pid_t pid)
 	return 1;
 }
 
-int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
-		 struct bm_error *err)
+static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
+			 struct json_object *found, struct bm_error *err)
 {
 	bool paused = bm_cgroup_frozen(&bench->cgroup);
 	struct doomed doomed = {};
@@ -269,7 +302,7 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		r = recall_frozen(d, bench, g, &doomed, found, &why);
 	if (r == 0 && !paused)
 		r = bm_cgroup_freeze(&bench->cgroup, false, &why);
-	ended = await_end(&doomed);
+	ended = await_end(&doomed, bench->cgroup.wait_ms);
 	if (r == 0 && ended < 0)
 		r = bm_fail_errno(&why, -ended, "wait for the end of what maps the object");
 	if (r == 0)
@@ -277,6 +310,17 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	r = end_all(bench, found, &why, err);
 	if (r == 0)
 		bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, NULL);
+	return r;
+}
+
+int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
+		 struct bm_error *err)
+{
+	int r;
+
+	bench->cgroup.wait_ms = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
+	r = carry_through(d, bench, g, found, err);
+	bench->cgroup.wait_ms = 0;
 	return r;
 }
 
@@ -297,7 +341,7 @@ int recall_attached(struct daemon *d, struct bench *bench, const struct bm_forei
 				       bm_held_kind_name(held.list[i].kind), held.list[i].path);
 	if (r < 0 || !held.count)
 		return r;
-	bench->recalling = true;
+	start_recalling(bench);
 	r = bm_recall_attach(d->kernel, err);
 	return r < 0 ? r : barred_mark(d, bench, &held, 0, err);
 }
@@ -328,10 +372,12 @@ static bool is_clean(struct daemon *d, struct bench *bench)
 		return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
 	if (find_held(d, bench, NULL, NULL, &first, NULL) < 0 || first.count)
 		return false;
+	bench->cgroup.wait_ms = SHORT_MS;
 	clean = bm_cgroup_freeze(&bench->cgroup, true, NULL) == 0 &&
 		find_held(d, bench, NULL, NULL, &second, NULL) == 0 && !second.count;
 	if (!paused)
 		bm_cgroup_freeze(&bench->cgroup, false, NULL);
+	bench->cgroup.wait_ms = 0;
 	return clean;
 }
 
@@ -340,40 +386,63 @@ bool has_expired(const struct grant *g)
 	return g->expiry_ns && bm_now_ns(CLOCK_BOOTTIME) >= g->expiry_ns;
 }
 
+/* 0 is never. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a && (!b || a < b) ? a : b;
+}
+
+/* Ends g if its time has come. Returns when to look at it again. */
+static uint64_t end_if_expired(struct daemon *d, struct bench *bench, struct grant *g)
+{
+	struct bm_error err = {};
+
+	if (!has_expired(g))
+		return g->expiry_ns;
+	/* What is mounted within it goes with it. */
+	if (backoff_due(&bench->ending, bm_now_ns(CLOCK_BOOTTIME)) &&
+	    grant_revoke(d, bench, nested_first(bench, g), NULL, &err) < 0)
+		daemon_log_error("end an expired grant", &err);
+	return bench->ending.due_ns;
+}
+
 /* The earliest end of what is left; 0: none. *ret_files: of files, which need the hooks. */
 static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_files)
 {
-	struct bm_error err = {};
 	uint64_t earliest = 0;
 	struct grant *next;
 
 	for (struct grant *g = bench->grants; g; g = next) {
+		size_t count = bench->grant_count;
+		bool file = g->kind == GRANT_FILE;
+		uint64_t again;
+
 		next = g->next;
 		if (!g->expiry_ns)
 			continue;
-		if (has_expired(g) && bench->state == BENCH_READY) {
-			/* What is mounted within it goes with it; then the list is another. */
-			uint32_t number = nested_first(bench, g)->number;
-
-			if (grant_revoke(d, bench, bench_grant(bench, number), NULL, &err) < 0)
-				daemon_log_error("end an expired grant", &err);
-			if (!bench_grant(bench, number)) {
-				next = bench->grants;
-				earliest = 0;
-				continue;
-			}
+		again = bench->state == BENCH_READY ? end_if_expired(d, bench, g) : 0;
+		if (bench->grant_count != count) {
+			/* The list is another. */
+			next = bench->grants;
+			earliest = 0;
+			continue;
 		}
-		*ret_files |= g->kind == GRANT_FILE;
-		if (!earliest || g->expiry_ns < earliest)
-			earliest = g->expiry_ns;
+		*ret_files |= file;
+		earliest = sooner(earliest, again);
 	}
 	return earliest;
 }
 
 static void let_go_if_clean(struct daemon *d, struct bench *bench)
 {
-	if (!bench->recalling || bench->state != BENCH_READY || !is_clean(d, bench))
+	if (!bench->recalling || bench->state != BENCH_READY ||
+	    !backoff_due(&bench->review, bm_now_ns(CLOCK_BOOTTIME)))
 		return;
+	if (!is_clean(d, bench)) {
+		backoff_failed(&bench->review, bm_now_ns(CLOCK_BOOTTIME), REVIEW_FIRST_NS,
+			       REVIEW_MAX_NS);
+		return;
+	}
 	barred_clear(d, bench);
 	barred_bury(d, bench);
 	bench_forget_revoked(bench);
@@ -382,29 +451,22 @@ static void let_go_if_clean(struct daemon *d, struct bench *bench)
 
 void recall_review(struct daemon *d)
 {
-	uint64_t next = 0, now;
 	struct bm_error err = {};
 	bool held = false, files = false;
+	uint64_t next = 0;
 
 	/* A Bench that is not restored yet has neither mounts nor tasks to look at. */
 	if (d->restoring)
 		return;
 	for (struct bench *b = d->model.benches; b; b = b->next) {
-		uint64_t end = end_expired(d, b, &files);
-
+		next = sooner(next, end_expired(d, b, &files));
 		let_go_if_clean(d, b);
 		held |= b->recalling;
-		if (end && (!next || end < next))
-			next = end;
+		if (b->recalling && b->state == BENCH_READY)
+			next = sooner(next, b->review.due_ns);
 	}
 	if (!held && !files && bm_recall_attached(d->kernel) &&
 	    bm_recall_detach(d->kernel, &err) < 0)
 		daemon_log_error("detach the hooks of a recall", &err);
-	now = bm_now_ns(CLOCK_BOOTTIME);
-	if (held && (!next || next > now + RECALL_REVIEW_NS))
-		next = now + RECALL_REVIEW_NS;
-	/* What could not be ended is tried again. */
-	if (next && next <= now)
-		next = now + RECALL_REVIEW_NS;
 	daemon_timer(d, next);
 }

@@ -4,13 +4,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/io.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+
+#define ENDING_FIRST_NS 5000000000ull
+#define ENDING_MAX_NS 300000000000ull
 
 static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 		       struct json_object *found, struct bm_error *err)
@@ -51,9 +56,12 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
 	int r = file ? revoke_file(d, bench, g, found, err) : bench_net_revoke(d, bench, g, err);
 
 	if (r < 0) {
+		backoff_failed(&bench->ending, bm_now_ns(CLOCK_BOOTTIME), ENDING_FIRST_NS,
+			       ENDING_MAX_NS);
 		json_object_put(found);
 		return r;
 	}
+	backoff_reset(&bench->ending);
 	for (size_t i = 0; ret_found && i < json_object_array_length(found); i++)
 		json_object_array_add(ret_found,
 				      json_object_get(json_object_array_get_idx(found, i)));

@@ -125,11 +125,13 @@ static int attach_program(struct bm_kernel *kernel, uint32_t bench, int cgroup, 
 }
 
 static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		 uint32_t level, uint32_t flags, struct bm_error *err)
+		 uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err)
 {
-	struct bm_bench entry = {
-		.id = bench, .level = level, .flags = flags, .capabilities = BM_CAPABILITIES
-	};
+	struct bm_bench entry = { .id = bench,
+				  .level = level,
+				  .flags = flags,
+				  .userns = userns,
+				  .capabilities = BM_CAPABILITIES };
 	struct bm_cgroup know = { .bench = bench, .flags = flags };
 	struct bm_stats zero = {};
 	char path[PIN_PATH];
@@ -182,7 +184,7 @@ static int check_image(struct bm_error *err)
 }
 
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		   uint32_t level, uint32_t flags, struct bm_error *err)
+		   uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err)
 {
 	struct bm_bench other;
 	int r = flags & BM_BENCH_IMAGE ? check_image(err) : 0;
@@ -192,7 +194,7 @@ int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_
 	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &other) == 0)
 		return bm_fail(err, EEXIST, "attach", "detach it first",
 			       "the cgroup is a Bench already");
-	r = enter(kernel, bench, cgroup, cgroup_id, level, flags, err);
+	r = enter(kernel, bench, cgroup, cgroup_id, level, flags, userns, err);
 	if (r < 0)
 		bm_bench_leave(kernel, bench, NULL);
 	return r;

@@ -13,7 +13,8 @@
 #define BM_MAPS(X)                                                                                 \
 	X(benches)                                                                                 \
 	X(objects)                                                                                 \
-	X(grants) X(excepts) X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried)
+	X(grants)                                                                                  \
+	X(excepts) X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \
@@ -22,7 +23,9 @@
 	X(egress, BPF_CGROUP_INET_EGRESS)                                                          \
 	X(ingress, BPF_CGROUP_INET_INGRESS)                                                        \
 	X(socket, BPF_CGROUP_INET_SOCK_CREATE)                                                     \
-	X(setsockopt, BPF_CGROUP_SETSOCKOPT)
+	X(setsockopt, BPF_CGROUP_SETSOCKOPT)                                                       \
+	X(device, BPF_CGROUP_DEVICE)                                                               \
+	X(sysctl, BPF_CGROUP_SYSCTL)
 
 enum {
 #define X(name, type) BM_CGROUP_##name,
@@ -59,6 +62,9 @@ struct bm_kernel {
 /* Keeps what libbpf would print, for the error; returns what there is, trimmed. */
 void bm_libbpf_capture(void);
 const char *bm_libbpf_said(void);
+
+/* Fills `tells`, for good. */
+int bm_tells_fill(int map);
 
 int bm_choose_programs(struct bpf_object *object);
 

@@ -98,12 +98,13 @@ int bm_kernel_settle(void);
 
 /*
  * Makes the cgroup (fd, id, level) Bench `bench`: cgroup programs attached and pinned, counters
- * made, and the entry that turns enforcement on last, with flags (enum bm_bench_flags). -EEXIST: it
+ * made, and the entry that turns enforcement on last, with flags (enum bm_bench_flags)
+ * and the inode number of its user namespace. -EEXIST: it
  * is one already; -E2BIG: no room or too many different levels; -EOPNOTSUPP: not on this kernel.
  * On failure nothing of it is left.
  */
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
-		   uint32_t level, uint32_t flags, struct bm_error *err);
+		   uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err);
 /* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
 int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
 /*

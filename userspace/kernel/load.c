@@ -98,6 +98,7 @@ static const struct {
 	{ "bm_remove_acl", "bpf_lsm_inode_remove_acl", 0 },
 	{ "bm_get_acl", "bpf_lsm_inode_get_acl", 0 },
 	{ "bm_ioctl_compat", "bpf_lsm_file_ioctl_compat", 0 },
+	{ "bm_setown_compat", "bpf_lsm_file_ioctl_compat", 0 },
 	{ "bm_personality", "__x64_sys_personality", 0 },
 	{ "bm_personality_32", "__ia32_sys_personality", 0 },
 	{ "bm_stack", "setup_arg_pages", 0 },
@@ -221,6 +222,19 @@ static int pin_all(struct benchmon *skel, struct bm_error *err)
 	return 0;
 }
 
+/* What tells of the host and what does not, before a program could ask. */
+static int know_host(struct benchmon *skel, struct bm_error *err)
+{
+	struct stat st;
+	int r;
+
+	if (stat("/proc/1/ns/net", &st) < 0)
+		return bm_fail_errno(err, errno, "/proc/1/ns/net");
+	skel->bss->config.host_net = (uint32_t)st.st_ino;
+	r = bm_tells_fill(bpf_map__fd(skel->maps.tells));
+	return r < 0 ? bm_fail_errno(err, -r, "tells") : 0;
+}
+
 static int load(struct bm_error *err)
 {
 	struct benchmon *skel;
@@ -243,7 +257,9 @@ static int load(struct bm_error *err)
 		skel->bss->config.abi = BM_ABI_VERSION;
 		/* Marks end with the machine; ids in the ledger do not. Never the same id twice. */
 		skel->bss->config.next_object = bm_now_ns(CLOCK_REALTIME) / 1000;
-		r = pin_all(skel, err);
+		r = know_host(skel, err);
+		if (r == 0)
+			r = pin_all(skel, err);
 	}
 	benchmon__destroy(skel);
 	if (r < 0)

@@ -11,6 +11,7 @@
 
 #include <linux/magic.h>
 
+#include "base/above.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 
@@ -62,32 +63,20 @@ static bool within(const char *path, const char *dir)
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
 }
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool same(void *ctx, const struct stat *st)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	const struct stat *what = ctx;
+
+	return st->st_dev == what->st_dev && st->st_ino == what->st_ino;
 }
 
-/* True when fd (taken over), or a directory above it, is what. By inode: a bind mount of it, under
- * whatever name, is still it. */
-static bool lies_in(int start, const struct stat *what)
+/*
+ * True when dir, or a directory above it, is what. By inode: a bind mount of it, under whatever
+ * name, is still it. What can't be told counts as in it.
+ */
+static bool lies_in(int dir, struct stat *what)
 {
-	autoclose fd = start;
-	struct stat st, above;
-
-	while (fd >= 0 && fstat(fd, &st) == 0) {
-		int parent;
-
-		if (same(&st, what))
-			return true;
-		parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (parent < 0 || fstat(parent, &above) < 0 || same(&st, &above)) {
-			bm_close(parent);
-			return false;
-		}
-		bm_close(fd);
-		fd = parent;
-	}
-	return false;
+	return bm_any_above(dir, same, what) != 0;
 }
 
 /* The directory fd is, or the one it was opened in: a file has no "..". */
@@ -122,6 +111,7 @@ static int check_fs(int fd, struct bm_source *s, struct bm_error *err)
 
 static int check_place(int fd, const struct bm_source *s, struct bm_error *err)
 {
+	autoclose dir = directory_of(fd, s);
 	struct stat object;
 	char shown[256];
 
@@ -131,14 +121,16 @@ static int check_place(int fd, const struct bm_source *s, struct bm_error *err)
 	if (fstat(fd, &object) < 0)
 		return bm_fail_errno(err, errno, "the object");
 	for (size_t i = 0; i < sizeof(own_paths) / sizeof(own_paths[0]); i++) {
-		int own = open(own_paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		autoclose own = open(own_paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		/* By name too: what is not there yet would come to lie in it. */
 		bool holds = within(s->path, own_paths[i]) || within(own_paths[i], s->path);
 		struct stat st;
 
-		if (own >= 0 && fstat(own, &st) == 0)
-			holds |= lies_in(directory_of(fd, s), &st);
-		if (lies_in(own, &object) || holds)
+		if (own >= 0)
+			holds |= lies_in(own, &object);
+		if (own >= 0 && dir >= 0 && fstat(own, &st) == 0)
+			holds |= lies_in(dir, &st);
+		if (holds)
 			return bm_fail(err, EPERM, "own-files", "grant a directory that has not",
 				       "%s holds benchmon's own files",
 				       bm_escape(s->path, shown, sizeof(shown)));

@@ -39,15 +39,6 @@ volume_closed() { # CONTAINER: though it is there
 	[[ $code -ne 0 && $err == *'Permission denied'* ]] || fail 'a volume of the host is open'
 }
 
-empty() { # CONTAINER DIR...
-	local dir
-	for dir in "${@:2}"; do
-		in_container "$1" /busybox ls -A "$dir"
-		did ''
-		same '' "$out" "what is in $dir"
-	done
-}
-
 volume_gone() { # CONTAINER
 	empty "$1" /vol
 	in_container "$1" /busybox cat /vol/secret
@@ -70,8 +61,7 @@ first_act() { # KIND
 	narrow
 	mounted_back "$pid"
 	started first
-	soon gone "$pid"
-	slurp "$tmp/c/first/said" out
+	it_said first
 	[[ $out == *'Permission denied'* && $out != *$'\n'*secret* ]] ||
 		fail "its first act was not denied: $out"
 	bm events --bench a1 --format json
@@ -100,8 +90,7 @@ case_created_detached() {
 	created first
 	attached a1 first
 	started first
-	soon gone "$pid"
-	slurp "$tmp/c/first/said" out
+	it_said first
 	[[ $out == *"can't open '/vol/secret': No such file or directory"* ]] ||
 		fail "it met its volume: $out"
 	detached a1 0
@@ -113,8 +102,7 @@ case_created_free() {
 	bundle first plain . /busybox cat /vol/secret
 	created first
 	started first
-	soon gone "$pid"
-	slurp "$tmp/c/first/said" out
+	it_said first
 	same secret "$out" 'what a container says that is left alone'
 	removed first
 }

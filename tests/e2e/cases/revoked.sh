@@ -100,6 +100,48 @@ case_granted_again() {
 	soon no_hooks
 }
 
+in_cgroup() { # BENCH STATE: a process of it is in that state
+	local pid
+	for pid in $(<"/sys/fs/cgroup/benchmon/$1/cgroup.procs"); do
+		! grep -q "^State:.$2" "/proc/$pid/status" || return 0
+	done
+	return 1
+}
+
+# A process that the kernel does not let go of: no revocation, nobody waits for long, and less the
+# next time. The file system that it writes to is frozen.
+case_stuck() {
+	local stuck=$tmp/stuck began took
+	mkdir "$stuck"
+	truncate -s 8M "$stuck.img"
+	mkfs.ext4 -q "$stuck.img"
+	mount -o loop "$stuck.img" "$stuck"
+	make_bench e2
+	bm grant e2 file "$stuck:/in/stuck:rw" --yes
+	did 'e2/1 granted'
+	fsfreeze -f "$stuck"
+	benchmon exec e2 -T -- touch /in/stuck/file >"$tmp/held" 2>&1 &
+	holder=$!
+	soon in_cgroup e2 D
+	bm revoke e2/1
+	refused 125 'kill cgroup '
+	began=$EPOCHREALTIME
+	bm revoke e2/1
+	took=$((${EPOCHREALTIME/./} - ${began/./}))
+	refused 125 'kill cgroup '
+	((took < 4500000)) || fail "the second attempt took $took us"
+	bm show e1
+	did 'state      ready'
+	fsfreeze -u "$stuck"
+	wait "$holder" || :
+	bm revoke e2/1
+	did 'e2/1 revoked'
+	bm destroy e2
+	did
+	umount "$stuck"
+	rm -r "$stuck" "$stuck.img" "$tmp/held"
+}
+
 case_usage() {
 	bm grant e1 file "$disk/src" --for 10
 	refused 2 "'10': not a duration; write it as 90s, 10m, 2h or 1d"

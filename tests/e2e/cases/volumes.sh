@@ -38,15 +38,6 @@ probed() { # CONTAINER ERRNO
 	did "access $2" "stat $2" "opath $2" "statfs $2" "handle $2" "connect $2" "chdir $2"
 }
 
-empty() { # CONTAINER DIR...: still there, with nothing in it
-	local dir
-	for dir in "${@:2}"; do
-		in_container "$1" /busybox ls -A "$dir"
-		did ''
-		same '' "$out" "what is in $dir"
-	done
-}
-
 bind() { # DEST SOURCE [OPTION...]: of jq, one more mount
 	local options='"bind"' option
 	for option in "${@:3}"; do
@@ -323,8 +314,7 @@ case_adopt_created() {
 	bm attach a1 c3 --adopt --yes
 	did 'a1/1 granted'
 	started c3
-	soon gone "$pid"
-	slurp "$tmp/c/c3/said" out
+	it_said c3
 	same secret "$out" 'what it says'
 	let_go
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef BENCHMON_BPF_JUDGE_H
+#define BENCHMON_BPF_JUDGE_H
+
+#include "kernel.h"
+
+static __always_inline bool expired(__u64 expiry_ns)
+{
+	return expiry_ns && bpf_ktime_get_boot_ns() >= expiry_ns;
+}
+
+/* A host grant never has x, so that its lack is the noexec rule and not a matter of asking. */
+static __always_inline __u32 judge(const struct bm_grant *grant, __u32 wanted)
+{
+	if (!grant->rights)
+		return BM_RULE_REVOKED;
+	if (expired(grant->expiry_ns))
+		return BM_RULE_EXPIRED;
+	if (!(wanted & ~grant->rights))
+		return BM_RULE_NONE;
+	return wanted & ~grant->rights & BM_X ? BM_RULE_NOEXEC : BM_RULE_RIGHTS;
+}
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sockets: which kinds there are, and whom a unix one leads to. A socket's cgroup is that of who
+ * made it, whoever holds it now, so a peer that came by a name, an abstract name (which has no
+ * file) or in a message is told apart the same way.
+ */
+#include <linux/errno.h>
+#include <linux/in.h>
+
+#include "subject.h"
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define AF_NETLINK 16
+#define SOCK_STREAM 1
+#define SOCK_DGRAM 2
+#define NETLINK_ROUTE 0
+#define IPPROTO_MPTCP_ 262
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+} KERNEL;
+
+struct sock {
+	struct sock_cgroup_data sk_cgrp_data;
+} KERNEL;
+
+struct socket {
+	struct sock *sk;
+} KERNEL;
+
+static __always_inline int check_peer(struct sock *peer)
+{
+	struct bm_bench *bench = walled_bench(), *other;
+
+	if (!bench)
+		return 0;
+	other = peer ? bench_of(peer->sk_cgrp_data.cgroup) : NULL;
+	if (other && other->id == bench->id)
+		return 0;
+	return refuse(bench->id, BM_HOOK_UNIX, BM_RULE_OUTSIDE, EACCES, 0, 0, NULL);
+}
+
+SEC("lsm/unix_stream_connect")
+int BPF_PROG(bm_unix_connect, struct sock *sock, struct sock *peer, struct sock *accepted)
+{
+	return check_peer(peer);
+}
+
+/* Datagrams: connecting, and each that is sent. */
+SEC("lsm/unix_may_send")
+int BPF_PROG(bm_unix_send, struct socket *sock, struct socket *peer)
+{
+	return check_peer(peer->sk);
+}
+
+/* TCP, UDP and MPTCP, which connects as TCP does; the cgroup program says the same of each. */
+static __always_inline int error_of(int family, int type, int protocol)
+{
+	type &= 0xf;
+	if (family == AF_UNIX)
+		return 0;
+	/* Programs that only want to log (libaudit) take this for a kernel without, and go on. */
+	if (family == AF_NETLINK)
+		return protocol == NETLINK_ROUTE ? 0 : EPROTONOSUPPORT;
+	if (family != AF_INET && family != AF_INET6)
+		return EAFNOSUPPORT;
+	if (type == SOCK_STREAM)
+		return !protocol || protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP_ ? 0
+											  : EPERM;
+	return type == SOCK_DGRAM && (!protocol || protocol == IPPROTO_UDP) ? 0 : EPERM;
+}
+
+/* 6.12 wants to see what is returned: error is a constant wherever this is inlined. */
+static __always_inline int refuse_kind(int family, int type, int protocol, int error)
+{
+	struct bm_bench *bench = walled_bench();
+	struct bm_event *event;
+
+	if (!bench)
+		return 0;
+	event = record(bench->id, BM_HOOK_SOCKET, BM_DENY, BM_RULE_SOCKET_KIND, error);
+	if (!event)
+		return -error;
+	record_current(event);
+	__builtin_memset(&event->socket, 0, sizeof(event->socket));
+	event->socket.family = family;
+	event->socket.type = type;
+	event->socket.protocol = protocol;
+	bpf_ringbuf_submit(event, 0);
+	return -error;
+}
+
+SEC("lsm/socket_create")
+int BPF_PROG(bm_new_socket, int family, int type, int protocol, int kernel)
+{
+	switch (kernel ? 0 : error_of(family, type, protocol)) {
+	case EPERM:
+		return refuse_kind(family, type, protocol, EPERM);
+	case EPROTONOSUPPORT:
+		return refuse_kind(family, type, protocol, EPROTONOSUPPORT);
+	case EAFNOSUPPORT:
+		return refuse_kind(family, type, protocol, EAFNOSUPPORT);
+	default:
+		return 0;
+	}
+}
+
+char LICENSE[] SEC("license") = "GPL";
