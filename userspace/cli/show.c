@@ -67,9 +67,17 @@ static void print_detached(struct json_object *list)
 {
 	char shown[CLI_SHOWN];
 
-	for (size_t i = 0; list && i < json_object_array_length(list); i++)
-		printf("%-9s  %s\n", i ? "" : "detached",
-		       cli_show_detached(json_object_array_get_idx(list, i), shown, sizeof(shown)));
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		char *where;
+
+		cli_show_detached(json_object_array_get_idx(list, i), shown, sizeof(shown));
+		where = strstr(shown, ", on the host ");
+		printf("%-9s  ", i ? "" : "detached");
+		if (where && 11 + strlen(shown) > CLI_WIDTH)
+			printf("%.*s,\n%-9s  %s\n", (int)(where - shown), shown, "", where + 2);
+		else
+			printf("%s\n", shown);
+	}
 }
 
 static void print_grant(struct json_object *grant)

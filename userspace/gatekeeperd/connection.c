@@ -176,6 +176,7 @@ static const struct {
 	{ "container", json_type_object },
 	{ "exec", json_type_string },
 	{ "adopt", json_type_boolean },
+	{ "userns", json_type_boolean },
 	{ "volume", json_type_int },
 	{ "kind", json_type_string },
 	{ "source", json_type_string },
