@@ -98,6 +98,7 @@ enum bm_hook {
 	BM_HOOK_CORE_DUMP,
 	BM_HOOK_SYSLOG,
 	BM_HOOK_QUOTA,
+	BM_HOOK_BIND,
 	BM_HOOK_MAX,
 };
 

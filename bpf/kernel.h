@@ -129,6 +129,7 @@ struct task_struct {
 	const struct cred *cred;
 	struct css_set *cgroups;
 	struct fs_struct *fs;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	struct mm_struct *mm;

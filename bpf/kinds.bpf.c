@@ -22,6 +22,12 @@
 #define IPV6_RTHDRDSTOPTS_ 55
 #define IPV6_RTHDR_ 57
 #define IPV6_DSTOPTS_ 59
+#define IP_ADD_MEMBERSHIP_ 35
+#define IP_ADD_SOURCE_MEMBERSHIP_ 39
+#define IPV6_ADD_MEMBERSHIP_ 20
+#define IPV6_JOIN_ANYCAST_ 27
+#define MCAST_JOIN_GROUP_ 42
+#define MCAST_JOIN_SOURCE_GROUP_ 46
 #define PAGE_SIZE 4096
 
 SEC("cgroup/sock_create")
@@ -47,6 +53,20 @@ int bm_socket(struct bpf_sock *ctx)
 	return 0;
 }
 
+/*
+ * The reports that make a member of a group go to an address of the Bench's choice, and belong to
+ * no socket: no cgroup program and no nft match of one would see them.
+ */
+static __always_inline bool joins_group(__u32 level, __u32 option)
+{
+	if (option == MCAST_JOIN_GROUP_ || option == MCAST_JOIN_SOURCE_GROUP_)
+		return level == SOL_IP || level == SOL_IPV6;
+	if (level == SOL_IP)
+		return option == IP_ADD_MEMBERSHIP_ || option == IP_ADD_SOURCE_MEMBERSHIP_;
+	return level == SOL_IPV6 &&
+	       (option == IPV6_ADD_MEMBERSHIP_ || option == IPV6_JOIN_ANYCAST_);
+}
+
 static __always_inline bool leads_elsewhere(__u32 level, __u32 option)
 {
 	if (level == SOL_IP)
@@ -64,7 +84,7 @@ int bm_setsockopt(struct bpf_sockopt *ctx)
 	__u32 level = ctx->level, option = ctx->optname, bench;
 	struct bm_event *event;
 
-	if (!leads_elsewhere(level, option)) {
+	if (!leads_elsewhere(level, option) && !joins_group(level, option)) {
 		/* The kernel shows one page; a longer value passes only when it is left alone. */
 		if (ctx->optlen > PAGE_SIZE)
 			ctx->optlen = 0;

@@ -8,6 +8,8 @@
 
 #define PF_SIGNALED 0x400
 #define CLONE_INTO_CGROUP 0x200000000ull
+#define CLONE_PARENT 0x8000
+#define CLONE_THREAD 0x10000
 
 static __always_inline int refuse_surface(__u32 hook, __u32 number, const char *name)
 {
@@ -85,17 +87,34 @@ int BPF_PROG(bm_core_dump, struct cred *new_cred, const struct cred *old_cred, i
 		     : 0;
 }
 
-/* A child elsewhere, by a descriptor of a cgroup: within its own subtree nothing is lost by that.
+/*
+ * A child elsewhere, by a descriptor of a cgroup: within its own subtree nothing is lost by that.
+ * And a brother where the parent is outside: the runtime, or gatekeeperd, would get children that
+ * it never made, and does not wait for.
  */
+static __always_inline bool leads_out(struct bm_bench *bench, unsigned long flags)
+{
+	struct bm_bench *other;
+
+	if (flags & CLONE_INTO_CGROUP)
+		return true;
+	other = bench_of(bpf_get_current_task_btf()->real_parent->cgroups->dfl_cgrp);
+	return !other || other->id != bench->id;
+}
+
 SEC("lsm/task_alloc")
 int BPF_PROG(bm_clone, struct task_struct *task, unsigned long flags)
 {
 	struct bm_bench *bench;
 
-	if (!(flags & CLONE_INTO_CGROUP))
+	if (!(flags & CLONE_INTO_CGROUP) && (flags & (CLONE_PARENT | CLONE_THREAD)) != CLONE_PARENT)
 		return 0;
 	bench = walled_bench();
-	return bench ? refuse(bench->id, BM_HOOK_CLONE, BM_RULE_CGROUP, EPERM, 0, 0, NULL) : 0;
+	if (!bench || !leads_out(bench, flags))
+		return 0;
+	return refuse(bench->id, BM_HOOK_CLONE,
+		      flags & CLONE_INTO_CGROUP ? BM_RULE_CGROUP : BM_RULE_OUTSIDE, EPERM, 0, 0,
+		      NULL);
 }
 
 char LICENSE[] SEC("license") = "GPL";

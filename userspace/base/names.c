@@ -65,6 +65,7 @@ static const char *const hooks[] = {
 	[BM_HOOK_CORE_DUMP] = "core_dump",
 	[BM_HOOK_SYSLOG] = "syslog",
 	[BM_HOOK_QUOTA] = "quota",
+	[BM_HOOK_BIND] = "bind",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 

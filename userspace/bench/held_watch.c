@@ -76,6 +76,17 @@ static bool file_lies_in(int fd, const struct stat *st, const struct bm_held_obj
 	       found.st_ino == st->st_ino;
 }
 
+/* open_by_handle_at() takes no O_PATH for where to look. */
+static int open_handle(int object, union handle *handle)
+{
+	char link[32];
+	autoclose at = -1;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", object);
+	at = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return at < 0 ? -1 : open_by_handle_at(at, &handle->head, O_PATH | O_CLOEXEC);
+}
+
 /* What can't be told counts as in it. */
 static bool watches(const char *line, const struct bm_held_object *object)
 {
@@ -91,7 +102,7 @@ static bool watches(const char *line, const struct bm_held_object *object)
 		return false;
 	if (object->fd < 0 || !parse_handle(line, &handle))
 		return true;
-	fd = open_by_handle_at(object->fd, &handle.head, O_PATH | O_CLOEXEC);
+	fd = open_handle(object->fd, &handle);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno != ESTALE; /* it is no more */
 	if (!S_ISDIR(st.st_mode))
