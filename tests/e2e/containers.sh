@@ -36,7 +36,7 @@ configured() { # NAME plain|userns JQ-FILTER COMMAND...
 		.linux.namespaces += [{type: "cgroup"}] |
 		.mounts += [{destination: "/vol", type: "bind", source: $vol, options: ["bind"]}] |
 		if $kind == "userns" then .linux.uidMappings = ids | .linux.gidMappings = ids
-		else . end | '"$3" "$spec" --args "${@:4}" >"$dir/config.json"
+		else . end | '"$3" "$spec" --args -- "${@:4}" >"$dir/config.json"
 }
 
 created() { # NAME [OPTION...]: leaves its pid in $pid
