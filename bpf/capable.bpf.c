@@ -20,13 +20,20 @@ static __always_inline bool puts_on(const struct cred *cred)
 	return cred == task->cred && cred != task->real_cred;
 }
 
-/* In a user namespace of the Bench's own making its creator is root, of nothing but what is there.
+/*
+ * In a user namespace of the Bench's own making its creator is root, of nothing but what is there.
+ * All below the Bench's own are. Not so below the host's: there others' lie too, and who has come
+ * from the host's is masked.
  */
-static __always_inline __u64 mask_of(const struct bm_bench *bench, const struct cred *cred)
+static __always_inline __u64 mask_of(const struct bm_bench *bench, const struct cred *cred,
+				     const struct user_namespace *ns)
 {
-	return bench->flags & BM_BENCH_USERNS && cred->user_ns->ns.inum != bench->userns
-		       ? BM_USERNS_CAPABILITIES
-		       : bench->capabilities;
+	const struct user_namespace *from = cred->user_ns;
+
+	if (!(bench->flags & BM_BENCH_USERNS) || ns->ns.inum == bench->userns ||
+	    (from->ns.inum == bench->userns && !from->level))
+		return bench->capabilities;
+	return BM_USERNS_CAPABILITIES;
 }
 
 SEC("lsm/capable")
@@ -38,7 +45,7 @@ int BPF_PROG(bm_capable, const struct cred *cred, struct user_namespace *ns, int
 	if (puts_on(cred))
 		return 0;
 	bench = bench_of_current();
-	if (!bench || (mask_of(bench, cred) & 1ull << (cap & 63)) || is_arrival(bench->id))
+	if (!bench || (mask_of(bench, cred, ns) & 1ull << (cap & 63)) || is_arrival(bench->id))
 		return 0;
 	/* Asked only to do more than without: no refusal that anybody would notice. */
 	return opts & CAP_OPT_NOAUDIT ? -EPERM

@@ -221,7 +221,7 @@ static int way_keyctl(char **args)
 
 	for (int i = 0; i < 4 && args[i + 1]; i++)
 		a[i] = !strcmp(args[i + 1], "buffer") ? (long)buffer : number(args[i + 1]);
-	return past(door(SYS_keyctl, number(args[0]), a[0], a[1], a[2], a[3], 0), ENOKEY);
+	return outcome(door(SYS_keyctl, number(args[0]), a[0], a[1], a[2], a[3], 0));
 }
 
 /* The session keyring that this process came with. */
