@@ -166,7 +166,7 @@ case_created() {
 	bystander
 	no_network
 	bm events --bench a1 --format json
-	printed '"hook":"connect4"' '"address":"127.0.0.1"' "\"address\":\"$server\""
+	printed '"hook":"connect4"' '"destination":"127.0.0.1:8090/tcp"' "\"destination\":\"$server:8080/tcp\""
 	detached 0
 	removed p1
 }
