@@ -257,16 +257,23 @@ case_layers() {
 	programs_gone a1
 	no_network
 	bystander
-	# A listener of its own, in the host's namespace.
-	"${runc[@]}" exec -d p1 /usr/bin/perl -e 'use Socket; socket(S, PF_INET, SOCK_STREAM, 0);
-		bind(S, sockaddr_in(8091, INADDR_ANY)); listen(S, 9);
-		while (accept(C, S)) { syswrite(C, "inside\n"); close(C) }' </dev/null >/dev/null 2>&1
-	# 8091, and that it listens
-	soon grep -q ':1F9B 00000000:0000 0A' /proc/net/tcp
-	capture timeout 3 bash -c 'cat </dev/tcp/127.0.0.1/8091'
+	# It takes no port of the host's; the one that it is given to listen at is not reached.
+	local port
+	capture "${runc[@]}" exec p1 /usr/bin/perl -e 'use Socket; socket(S, PF_INET, SOCK_STREAM, 0);
+		bind(S, sockaddr_in(8091, INADDR_ANY)) or die "$!\n"' </dev/null
+	[[ $code -ne 0 && $err == *'Operation not permitted'* ]] || fail 'it takes a port'
+	bm events --bench a1 --format json
+	did '"hook":"bind","rule":"shared-namespace"'
+	"${runc[@]}" exec -d p1 /usr/bin/perl -e 'use Socket; $| = 1; socket(S, PF_INET, SOCK_STREAM, 0);
+		listen(S, 9); print((sockaddr_in(getsockname(S)))[0], "\n");
+		while (accept(C, S)) { syswrite(C, "inside\n"); close(C) }' </dev/null >"$tmp/port" 2>&1
+	soon test -s "$tmp/port"
+	port=$(<"$tmp/port")
+	rm "$tmp/port"
+	capture timeout 3 bash -c "cat </dev/tcp/127.0.0.1/$port"
 	[[ $code -ne 0 && $out != *inside* ]] || fail 'its listener is reached'
 	nft delete table inet benchmon-a1
-	capture bash -c 'cat </dev/tcp/127.0.0.1/8091'
+	capture bash -c "cat </dev/tcp/127.0.0.1/$port"
 	did inside
 	in_bench "cat </dev/tcp/$server/8080"
 	did 'hello from 8080'
