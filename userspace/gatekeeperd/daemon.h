@@ -77,7 +77,6 @@ struct daemon {
 	struct execution *executions;
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
-	int64_t realtime_offset_ns;
 	bool stop, restoring;
 };
 

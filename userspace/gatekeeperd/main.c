@@ -154,7 +154,6 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		return bm_fail_errno(err, EIO, "libsodium");
 	umask(022);
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	d->realtime_offset_ns = (int64_t)(bm_now_ns(CLOCK_REALTIME) - bm_now_ns(CLOCK_BOOTTIME));
 	r = make_dir(BM_RUN_DIR, 0711, NULL, err);
 	if (r == 0)
 		r = make_dir(BM_LEDGER_DIR, 0711, &d->state_dir, err);

@@ -6,8 +6,33 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #include "audit/events.h"
+#include "base/io.h"
+
+#define OFFSET_TRIES 4
+
+/*
+ * Somebody sets the clock while we run. And somebody else may have run between the two readings:
+ * the pair that was read in the shortest time is right.
+ */
+static int64_t realtime_offset(void)
+{
+	uint64_t best = UINT64_MAX;
+	int64_t offset = 0;
+
+	for (int i = 0; i < OFFSET_TRIES; i++) {
+		uint64_t before = bm_now_ns(CLOCK_BOOTTIME), now = bm_now_ns(CLOCK_REALTIME),
+			 took = bm_now_ns(CLOCK_BOOTTIME) - before;
+
+		if (took < best) {
+			best = took;
+			offset = (int64_t)(now - before - took / 2);
+		}
+	}
+	return offset;
+}
 
 void on_record(void *ctx, const void *record, size_t size)
 {
@@ -25,7 +50,7 @@ void on_record(void *ctx, const void *record, size_t size)
 		snprintf(name, sizeof(name), "%s", bench->name);
 	else
 		snprintf(name, sizeof(name), "ended-%u", event->bench);
-	if (bm_event_to_json(record, size, d->realtime_offset_ns, name, &json) < 0) {
+	if (bm_event_to_json(record, size, realtime_offset(), name, &json) < 0) {
 		daemon_log(LOG_LEVEL_ERROR, "malformed event record of %zu bytes", size);
 		return;
 	}
