@@ -2,7 +2,7 @@
 # and says of each case of `group` whether all three held: denied, recorded, works where granted.
 BEGIN {
 	FS = "[ \t]*\\|[ \t]*"
-	split("EPERM=1 ENOENT=2 ESRCH=3 EACCES=13 EBUSY=16 EXDEV=18 EINVAL=22 EROFS=30 ENOSYS=38 " \
+	split("ENOKEY=126 EPERM=1 ENOENT=2 ESRCH=3 EACCES=13 EBUSY=16 EXDEV=18 EINVAL=22 EROFS=30 ENOSYS=38 " \
 	      "EPROTONOSUPPORT=93 EAFNOSUPPORT=97 ENETUNREACH=101 ETIMEDOUT=110 ECONNREFUSED=111 " \
 	      "silent=0 SETUP=200 SIGKILL=202", names, " ")
 	for (i in names) {
