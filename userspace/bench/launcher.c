@@ -116,7 +116,9 @@ static _Noreturn void become(enum bm_launch what, const char *data, size_t size,
 		_exit(126);
 	if (what == BM_LAUNCH_EXEC)
 		bm_exec_launched(data, size, fds, count, parent);
-	if (bm_filter_deny(denied, NULL) < 0)
+	/* One that outlived the daemon would make what the next one has just swept away. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || bm_filter_deny(denied, NULL) < 0)
 		_exit(126);
 	run(what, data, size, fds, count);
 }

@@ -98,7 +98,7 @@ static int find_route(struct mnl_socket *s, const struct bm_destination *d, stru
 
 	bm_destination_format(d, text);
 	if (r < 0)
-		return bm_fail_errno(err, -r, "there is no route to %s", text);
+		return bm_fail_errno(err, -r, "the host has no route to %s", text);
 	if (ret->type == RTN_LOCAL)
 		return 0;
 	if (ret->type != RTN_UNICAST)
