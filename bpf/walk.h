@@ -41,6 +41,17 @@ struct walk {
 	struct decision decision;
 };
 
+/*
+ * The same number, of which the verifier no longer knows which: it would follow each rule that a
+ * way may end with through all that comes after, and from 6.7 on each count of a loop's as a loop
+ * of its own.
+ */
+static __always_inline __u32 any(__u32 number, __u32 unknown)
+{
+	asm volatile("%0 ^= %1; %0 ^= %1" : "+r"(number) : "r"(unknown));
+	return number;
+}
+
 #define TORN_MAX 128
 #define TRAIL_FACTOR 0x9e3779b97f4a7c15ull
 
@@ -52,29 +63,33 @@ static long decide_step(__u32 i, struct walk *walk)
 	__u64 above;
 
 	if (walk->object &&
-	    object_decides(walk->bench, walk->object, walk->wanted, &walk->decision))
+	    object_decides(walk->bench, walk->object, walk->wanted, &walk->decision)) {
+		walk->decision.rule = any(walk->decision.rule, seq);
 		return 1;
+	}
 	barrier();
 	parent = dentry->d_parent;
 	if (parent == dentry) {
-		walk->decision.rule = BM_RULE_NO_GRANT;
+		walk->decision.rule = any(BM_RULE_NO_GRANT, seq);
 		return 1;
 	}
 	if (i - walk->torn >= BM_MAX_DEPTH)
 		return 1;
 	object = object_of(parent->d_inode);
 	above = object ? object->id : 0;
-	if (above && excepted(walk->bench, above, dentry, walk->wanted, &walk->decision))
+	if (above && excepted(walk->bench, above, dentry, walk->wanted, &walk->decision)) {
+		walk->decision.rule = any(walk->decision.rule, seq);
 		return 1;
+	}
 	barrier();
 	if (seq & 1 || seq != dentry->d_seq.seqcount.sequence) {
-		walk->torn++;
+		walk->torn = any(walk->torn + 1, seq);
 		return 0;
 	}
 	walk->object = above;
 	walk->dentry = parent;
 	walk->trail = (walk->trail + seq) * TRAIL_FACTOR;
-	walk->steps++;
+	walk->steps = any(walk->steps + 1, seq);
 	return 0;
 }
 
@@ -87,16 +102,6 @@ static long trail_step(__u32 i, struct walk *walk)
 	barrier();
 	walk->trail = (walk->trail + dentry->d_seq.seqcount.sequence) * TRAIL_FACTOR;
 	return 0;
-}
-
-/*
- * The same number, of which the verifier no longer knows which: it would follow each rule that a
- * way may end with through all that comes after.
- */
-static __always_inline __u32 any(__u32 number, __u32 unknown)
-{
-	asm volatile("%0 ^= %1; %0 ^= %1" : "+r"(number) : "r"(unknown));
-	return number;
 }
 
 /* False: it has changed on the way. bpf_loop(): a loop the verifier would follow level by level. */
@@ -127,7 +132,9 @@ static __noinline int decide_way(__u32 bench, struct dentry *dentry, __u32 wante
 static __always_inline void decide_walk(__u32 bench, struct dentry *dentry, __u32 wanted,
 					struct decision *ret)
 {
-	if (!decide_way(bench, dentry, wanted, ret) && !decide_way(bench, dentry, wanted, ret))
+	/* Not tried again: the verifier would follow it once more, for each way the first can end.
+	 */
+	if (!decide_way(bench, dentry, wanted, ret))
 		*ret = (struct decision){ .rule = BM_RULE_DEPTH };
 }
 
