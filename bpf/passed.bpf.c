@@ -4,19 +4,8 @@
  * that no cgroup program of the Bench sees a packet of it, and it may be connected already.
  */
 #include "check.h"
+#include "kernel_socket.h"
 #include "subject.h"
-
-struct sock_cgroup_data {
-	struct cgroup *cgroup;
-} KERNEL;
-
-struct sock {
-	struct sock_cgroup_data sk_cgrp_data;
-} KERNEL;
-
-struct socket {
-	struct sock *sk;
-} KERNEL;
 
 SEC("lsm/file_receive")
 int BPF_PROG(bm_passed, struct file *file)

@@ -7,6 +7,7 @@
 #include <linux/errno.h>
 #include <linux/in.h>
 
+#include "kernel_socket.h"
 #include "subject.h"
 
 #define AF_UNIX 1
@@ -17,18 +18,6 @@
 #define SOCK_DGRAM 2
 #define NETLINK_ROUTE 0
 #define IPPROTO_MPTCP_ 262
-
-struct sock_cgroup_data {
-	struct cgroup *cgroup;
-} KERNEL;
-
-struct sock {
-	struct sock_cgroup_data sk_cgrp_data;
-} KERNEL;
-
-struct socket {
-	struct sock *sk;
-} KERNEL;
 
 static __always_inline int check_peer(struct sock *peer)
 {
