@@ -126,6 +126,12 @@ static int mount_of(int fd, uint64_t *ret_id, bool *ret_root)
 	return 0;
 }
 
+static int past_hooks(struct bm_error *err)
+{
+	return bm_fail(err, ESTALE, "own-root", "run it as a createRuntime hook",
+		       "the container is past its createRuntime hooks");
+}
+
 /* Only before the pivot is the namespace's root still the host's. */
 static int check_unpivoted(int root, int rootfs, struct bm_error *err)
 {
@@ -138,8 +144,7 @@ static int check_unpivoted(int root, int rootfs, struct bm_error *err)
 	if (r < 0)
 		return bm_fail_errno(err, -r, "the container's root");
 	if (id == host_id)
-		return bm_fail(err, ESTALE, "own-root", "run it as a createRuntime hook",
-			       "the container is past its createRuntime hooks");
+		return past_hooks(err);
 	return mounted ? 0
 		       : bm_fail(err, EPERM, "own-root", "use a runtime that does, as crun",
 				 "the runtime has not mounted the container's root yet");
@@ -165,7 +170,8 @@ static int open_root(void *arg, int *ret_fd, struct bm_error *err)
 	}
 	rootfs = open(a->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (rootfs < 0)
-		return bm_fail_errno(err, errno, "the container's root");
+		return errno == ENOENT ? past_hooks(err)
+				       : bm_fail_errno(err, errno, "the container's root");
 	r = check_unpivoted(root, rootfs, err);
 	if (r == 0)
 		*ret_fd = TAKE_FD(rootfs);
