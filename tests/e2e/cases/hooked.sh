@@ -72,8 +72,8 @@ life() { # KIND JQ-FILTER
 		"/vol (ext4), on the host $disk/vol" 'grants     none'
 	bm events --bench h1 --format json
 	printed '"hook":"file_open"' '"path":"/kallsyms"' '"comm":"cat"'
-	in_container job /busybox cat /proc/1/comm
-	did sleep
+	in_container job /busybox cat "/proc/self/comm"
+	did cat
 	in_container job /busybox sh -c 'echo x >/made && cat /made'
 	did x
 	bm exec h1 -- /busybox cat /made
