@@ -12,13 +12,15 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 4
+#define BM_ABI_VERSION 5
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
 #define BM_MAX_EXCEPTS 65536
 #define BM_MAX_DESTINATIONS 65536
 #define BM_RING_BYTES (4u << 20)
+/* From half of the ring on, a Bench has no more events in it that are yet to be read. */
+#define BM_RING_SHARE 512
 
 /* cgroup v2 trees are rarely deeper than 10; a Bench below this level is refused at attach. */
 #define BM_MAX_LEVEL 32
@@ -297,6 +299,8 @@ struct bm_dest {
 struct bm_stats {
 	__u64 seq;                                /* sequence number of the last event */
 	__u64 lost;                               /* events that found no room in the ring */
+	__u64 put;                                /* since all of its events had been read */
+	__u64 end;                                /* ring position behind the last of them */
 	__u64 count[BM_HOOK_MAX][BM_VERDICT_MAX]; /* BM_ALLOW is counted for BM_HOOK_ARRIVAL only */
 };
 
@@ -409,7 +413,7 @@ _Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
-_Static_assert(sizeof(struct bm_stats) == 16 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
+_Static_assert(sizeof(struct bm_stats) == 32 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
 _Static_assert(sizeof(struct bm_event) == 64 + sizeof(struct bm_event_file), "event");
 _Static_assert(sizeof(struct bm_task) == 16 + 8 * BM_TASK_MAPPED, "map value");

@@ -5,39 +5,38 @@
  * a Bench can obtain a mark: a task born there is resident, and residents are never marked.
  */
 #include "holder.h"
+#include "mapped.h"
 #include "record.h"
 #include "who.h"
 
-static __always_inline void set_state(struct task_struct *task, __u32 value, __u32 bench)
+#define SIGKILL 9
+
+static __always_inline bool set_state(struct task_struct *task, __u32 value, __u32 bench)
 {
 	struct bm_task initial = { .state = value, .bench = bench };
 	struct bm_task *state =
 		bpf_task_storage_get(&tasks, task, &initial, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!state)
-		return;
+		return false;
 	state->state = value;
 	state->bench = bench;
+	return true;
 }
 
-/* A child has its parent's mappings; an exec begins without any. */
-static __always_inline void inherit_mapped(struct task_struct *parent, struct task_struct *child)
+/*
+ * Of the Bench as much as who makes it. By the cgroup first: an entry of benches that is written
+ * anew lies elsewhere, and where it lay another may, so that two look-ups need not agree.
+ */
+static __always_inline bool is_born_there(struct task_struct *parent, struct task_struct *child,
+					  __u32 bench)
 {
-	struct bm_task *from = bpf_task_storage_get(&tasks, parent->group_leader, NULL, 0), *to;
+	struct bm_bench *own;
 
-	if (!from || parent->tgid == child->tgid)
-		return;
-	to = bpf_task_storage_get(&tasks, child, NULL, 0);
-	for (int i = 0; to && i < BM_TASK_MAPPED; i++)
-		to->mapped[i] = from->mapped[i];
-}
-
-static __always_inline void forget_mapped(struct task_struct *task)
-{
-	struct bm_task *state = bpf_task_storage_get(&tasks, task, NULL, 0);
-
-	for (int i = 0; state && i < BM_TASK_MAPPED; i++)
-		state->mapped[i] = 0;
+	if (parent->cgroups->dfl_cgrp == child->cgroups->dfl_cgrp)
+		return true;
+	own = bench_of_current();
+	return own && own->id == bench;
 }
 
 /* Before the child runs: it is woken after this tracepoint, and its cgroup is settled. */
@@ -53,7 +52,7 @@ int BPF_PROG(bm_fork, struct task_struct *parent, struct task_struct *child)
 	if (!bench)
 		return 0;
 	id = bench->id;
-	if (bench_of_current() == bench && !arrives(parent, id))
+	if (is_born_there(parent, child, id) && !arrives(parent, id))
 		set_state(child, BM_TASK_RESIDENT, id);
 	else
 		set_state(child, BM_TASK_ARRIVAL, id);
@@ -117,7 +116,9 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 		return 0;
 	id = bench->id;
 	arrived = arrives(task, id);
-	set_state(task, BM_TASK_RESIDENT, id);
+	/* Before 6.2 a storage can't be had while a task that holds the CPU's is preempted. */
+	if (!set_state(task, BM_TASK_RESIDENT, id))
+		bpf_send_signal(SIGKILL);
 	forget_mapped(task);
 	if (!arrived)
 		return 0;

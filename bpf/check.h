@@ -65,8 +65,8 @@ static __always_inline int check_path(const struct path *path, struct dentry *sh
 /*
  * overlayfs calls the inode hooks again for its layers, with its mounter's credentials; what the
  * task asked for was judged on the overlay's own dentry. Other credentials than its own a task can
- * bring about too (an io_uring personality), but never a host root's: no Bench has CAP_SYS_ADMIN
- * there.
+ * bring about too: of an io_uring personality, there is none; of access(2), that are the task's own
+ * again, with all that a container was given. Those alone are never waited for (non_rcu).
  */
 static __always_inline bool acts_as_mounter(void)
 {
@@ -74,7 +74,7 @@ static __always_inline bool acts_as_mounter(void)
 	const struct cred *cred = task->cred;
 	__u32 capabilities = 0;
 
-	if (cred == task->real_cred || cred->user_ns->level)
+	if (cred == task->real_cred || cred->user_ns->level || BPF_CORE_READ(cred, non_rcu))
 		return false;
 	bpf_probe_read_kernel(&capabilities, sizeof(capabilities), &cred->cap_effective);
 	return capabilities & (1u << CAP_SYS_ADMIN);

@@ -13,6 +13,7 @@
 #define FIOASYNC 0x5452
 #define FIOQSIZE 0x5460
 #define TCGETS 0x5401
+#define TCGETS2 0x802c542a
 #define TIOCGWINSZ 0x5413
 #define TIOCSTI 0x5412
 #define TIOCLINUX 0x541c
@@ -31,41 +32,10 @@ static __always_inline __u32 rights_of_fd(struct file *file)
 	return wanted ?: BM_R; /* O_PATH: a name at least */
 }
 
-/*
- * A watch or a ring on its way in a socket would not be found when a grant ends, and lead to its
- * files when it has arrived. They are all of the kernel's own anonymous inodes' names.
- */
-static __always_inline bool is_watch_or_ring(struct file *file)
-{
-	struct dentry *dentry = file->f_path.dentry;
-	char name[8] = {};
-
-	if (!(file->f_path.mnt->mnt_flags & MNT_INTERNAL) ||
-	    dentry->d_inode->i_sb->s_magic != ANON_INODE_FS_MAGIC)
-		return false;
-	bpf_probe_read_kernel_str(name, sizeof(name), dentry->d_name.name);
-	return (name[0] == 'i' && name[1] == 'n' && name[2] == 'o') ||
-	       (name[0] == '[' && name[1] == 'f' && name[2] == 'a') ||
-	       (name[0] == '[' && name[1] == 'i' && name[2] == 'o');
-}
-
-static __always_inline int refuse_watch(struct file *file)
-{
-	struct decision decision = { .rule = BM_RULE_HOST_TOOLS };
-	struct bm_bench *bench = bench_of_current();
-
-	if (!bench || is_arrival(bench->id))
-		return 0;
-	record_file(bench->id, BM_HOOK_RECEIVE, file, BM_R, &decision);
-	return -EACCES;
-}
-
 /* SCM_RIGHTS, pidfd_getfd and their like. */
 SEC("lsm/file_receive")
 int BPF_PROG(bm_receive, struct file *file, int ret)
 {
-	if (!ret && is_watch_or_ring(file))
-		return refuse_watch(file);
 	return ret
 		       ?: check_path(&file->f_path, file->f_path.dentry, BM_HOOK_RECEIVE,
 				     rights_of_fd(file), 0, 0);
@@ -74,7 +44,8 @@ int BPF_PROG(bm_receive, struct file *file, int ret)
 static __always_inline bool asks_only(unsigned int cmd)
 {
 	return cmd == FIONREAD || cmd == FIONBIO || cmd == FIONCLEX || cmd == FIOCLEX ||
-	       cmd == FIOASYNC || cmd == FIOQSIZE || cmd == TCGETS || cmd == TIOCGWINSZ;
+	       cmd == FIOASYNC || cmd == FIOQSIZE || cmd == TCGETS || cmd == TCGETS2 ||
+	       cmd == TIOCGWINSZ;
 }
 
 /*

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What an arrival could be made use of by: what it carries across its exec. Nobody in the Bench
- * gets hold of it before: tasks.bpf.c.
+ * gets hold of it before: tasks.bpf.c. But the names that it goes by on its way are the Bench's,
+ * and a link of procfs, which it may follow, leads out.
  */
 #include "record.h"
 #include "who.h"
@@ -31,6 +32,34 @@ static __always_inline int inherited_fd(struct fdtable *fdt)
 			return i * WORD_BITS + 3; /* in this word, at or after it */
 	}
 	return 0;
+}
+
+/* A directory is asked like a file that is opened: there the payload would find itself. */
+static __always_inline bool is_elsewhere(const struct bm_bench *bench, const struct path *path)
+{
+	struct decision decision;
+	__u32 id = bench->id;
+
+	decide_at(bench, path->mnt, path->dentry, BM_R, &decision);
+	if (decision.rule == BM_RULE_NONE)
+		return false;
+	record_dentry(id, BM_HOOK_LOOKUP, path->dentry, path->dentry, BM_R, &decision);
+	return true;
+}
+
+SEC("lsm/bprm_check_security")
+int BPF_PROG(bm_place, struct linux_binprm *bprm, int ret)
+{
+	struct bm_bench *bench;
+	struct fs_struct *fs;
+
+	if (ret)
+		return ret;
+	bench = bench_of_current();
+	if (!bench || !is_arrival(bench->id))
+		return 0;
+	fs = bpf_get_current_task_btf()->fs;
+	return !fs || is_elsewhere(bench, &fs->pwd) || is_elsewhere(bench, &fs->root) ? -EACCES : 0;
 }
 
 SEC("lsm/bprm_check_security")

@@ -115,6 +115,7 @@ struct any_capabilities {
 struct cred {
 	struct any_capabilities cap_effective;
 	struct user_namespace *user_ns;
+	int non_rcu; /* made by access(2) for itself */
 } KERNEL;
 
 struct pid;

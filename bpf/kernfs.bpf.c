@@ -110,7 +110,9 @@ static __always_inline __u32 rule_of_process(struct route *route, __u32 bench, _
 	rule = member_rule(task, route->cgroup, bench);
 	if (rule != BM_RULE_NONE)
 		return rule;
-	/* What is of no process below one that is: its network namespace, /proc/PID/net. */
+	/* What is of no process below one that is: its network namespace, /proc/PID/net. To be
+	 * read, and with KERNFS_NO_NET not that.
+	 */
 	if (route->depth && (wanted & ~BM_R || in_host_net()))
 		return BM_RULE_TELLS;
 	return BM_RULE_NONE;
@@ -130,7 +132,7 @@ int kernfs_rule(__u64 dentry, __u64 magic, __u32 bench, __u32 level, __u32 wante
 		if (route.rule == BM_RULE_NONE && route.walk.below)
 			route.rule = rule_below(&route);
 	}
-	if (route.rule == BM_RULE_NONE && wanted & ~BM_R)
+	if (route.rule == BM_RULE_NONE && wanted & (BM_W | BM_X))
 		return BM_RULE_TELLS;
 	return route.rule;
 }

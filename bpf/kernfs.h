@@ -14,6 +14,9 @@
  */
 int kernfs_rule(__u64 dentry, __u64 magic, __u32 bench, __u32 level, __u32 wanted);
 
+/* Beside the rights that are wanted: no /proc/PID/net, whoever's it is. */
+#define KERNFS_NO_NET 0x100
+
 /* The address alone, which the verifier takes for any number. */
 static __always_inline __u64 address_of(const void *pointer)
 {
@@ -30,6 +33,11 @@ static __always_inline __u32 rule_in_kernfs(const struct bm_bench *bench, struct
 
 	if (magic != PROC_SUPER_MAGIC && magic != SYSFS_MAGIC && magic != CGROUP2_SUPER_MAGIC)
 		return BM_RULE_NONE;
+	/* It may hold another network than its own, and whose a file is there can't be told from
+	 * who opens it: a task moves, and an O_PATH descriptor stays.
+	 */
+	if (bench->flags & BM_BENCH_USERNS && bench->flags & BM_BENCH_SHARED_NET)
+		wanted |= KERNFS_NO_NET;
 	return kernfs_rule(address_of(dentry), magic, bench->id, bench->level, wanted);
 }
 

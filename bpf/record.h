@@ -7,6 +7,7 @@
 #define BENCHMON_BPF_RECORD_H
 
 #include "decide.h"
+#include "room.h"
 
 /* NULL when the event finds no room. Everything up to the union is filled. */
 static __always_inline struct bm_event *record(__u32 bench, __u32 hook, __u32 verdict, __u32 rule,
@@ -20,7 +21,7 @@ static __always_inline struct bm_event *record(__u32 bench, __u32 hook, __u32 ve
 		return NULL;
 	__sync_fetch_and_add(&count->count[hook][verdict], 1);
 	seq = __sync_fetch_and_add(&count->seq, 1) + 1;
-	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	event = has_room(count) ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
 	if (!event) {
 		__sync_fetch_and_add(&count->lost, 1);
 		return NULL;

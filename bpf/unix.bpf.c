@@ -61,15 +61,19 @@ static __always_inline int error_of(int family, int type, int protocol)
 	return type == SOCK_DGRAM && (!protocol || protocol == IPPROTO_UDP) ? 0 : EPERM;
 }
 
-/* 6.12 wants to see what is returned: error is a constant wherever this is inlined. */
-static __always_inline int refuse_kind(int family, int type, int protocol, int error)
+/*
+ * Only in a Bench that has these flags. 6.12 wants to see what is returned: error is a constant
+ * wherever this is inlined.
+ */
+static __always_inline int refuse_kind(int family, int type, int protocol, __u32 flags, __u32 rule,
+				       int error)
 {
 	struct bm_bench *bench = walled_bench();
 	struct bm_event *event;
 
-	if (!bench)
+	if (!bench || flags & ~bench->flags)
 		return 0;
-	event = record(bench->id, BM_HOOK_SOCKET, BM_DENY, BM_RULE_SOCKET_KIND, error);
+	event = record(bench->id, BM_HOOK_SOCKET, BM_DENY, rule, error);
 	if (!event)
 		return -error;
 	record_current(event);
@@ -86,13 +90,19 @@ int BPF_PROG(bm_new_socket, int family, int type, int protocol, int kernel)
 {
 	switch (kernel ? 0 : error_of(family, type, protocol)) {
 	case EPERM:
-		return refuse_kind(family, type, protocol, EPERM);
+		return refuse_kind(family, type, protocol, 0, BM_RULE_SOCKET_KIND, EPERM);
 	case EPROTONOSUPPORT:
-		return refuse_kind(family, type, protocol, EPROTONOSUPPORT);
+		return refuse_kind(family, type, protocol, 0, BM_RULE_SOCKET_KIND, EPROTONOSUPPORT);
 	case EAFNOSUPPORT:
-		return refuse_kind(family, type, protocol, EAFNOSUPPORT);
+		return refuse_kind(family, type, protocol, 0, BM_RULE_SOCKET_KIND, EAFNOSUPPORT);
 	default:
-		return 0;
+		/* Netlink for routes lists the links, addresses and neighbours there are, and
+		 * reports what changes: of a shared namespace, others'.
+		 */
+		return family == AF_NETLINK && !kernel
+			       ? refuse_kind(family, type, protocol, BM_BENCH_SHARED_NET,
+					     BM_RULE_SHARED, EPROTONOSUPPORT)
+			       : 0;
 	}
 }
 

@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <linux/bpf.h>
 #include <linux/fs.h>
 
 #define IOCTL_32 54
@@ -121,8 +124,21 @@ long send_fd(int to, int fd)
 	return sendmsg(to, &message, 0);
 }
 
+static int new_map(void)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1
+	};
+
+	return (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
 static int described(const char *mode, const char *path)
 {
+	if (!strcmp(mode, "bpf"))
+		return new_map();
+	if (!strcmp(mode, "event"))
+		return eventfd(0, 0);
 	return !strcmp(mode, "socket") ? socket(AF_INET, SOCK_STREAM, 0)
 				       : open(path, flags_of(mode));
 }

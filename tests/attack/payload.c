@@ -97,7 +97,7 @@ static const struct probe probes[] = {
 	{ "dnotify", probe_dnotify, 1, "F_NOTIFY of DIR" },
 	{ "park", probe_park, 1, "watches DIR, sends the watch to itself, and receives it" },
 	{ "receive", probe_receive, 2,
-	  "has a descriptor sent from outside: r|rw|opath|socket PATH" },
+	  "has a descriptor sent from outside: r|rw|opath|socket|bpf|event PATH" },
 	{ "pass", probe_pass, 0, "sends a socket to itself, and receives it" },
 
 	{ "uring", probe_uring, 1, "openat of PATH by io_uring [async|as another]" },
@@ -202,6 +202,10 @@ static const struct probe probes[] = {
 
 	{ "loop", tool_loop, 2, "opens PATH in N threads until it has failed often enough" },
 	{ "race", tool_race, 4, "opens PATH, and CONTROL, COUNT times r|rw among MOVEs" },
+	{ "forks", probe_forks, 2, "COUNT children open PATH, one after the other" },
+	{ "flood", tool_flood, 2, "COUNT times opens PATH" },
+	{ "rewrite", tool_rewrite, 1,
+	  "writes the entries of the pinned MAP anew, until it is killed" },
 	{ "swap", tool_swap, 1, "each MOVE (A=B, A>B) over and over" },
 	{ "stream", tool_stream, 2, "talks to ADDRESS PORT until no answer comes" },
 	{ "hold", tool_hold, 1, "waits for a line on stdin, then PROBE ARGS..." },

@@ -112,12 +112,13 @@ probe_fn probe_self, probe_switch, probe_ping6;
 
 /* outside.c: what the test does beside the Bench */
 probe_fn tool_arrive, tool_remount, tool_unmountin, tool_mountin, tool_now, tool_deep;
+probe_fn tool_rewrite;
 
 /* loop.c: what goes on while a grant is taken back */
 probe_fn tool_loop, tool_readers, tool_stream, tool_hold, tool_stay;
 
 /* race.c */
-probe_fn tool_race, tool_swap;
+probe_fn tool_race, tool_swap, probe_forks, tool_flood;
 
 /* held.c */
 probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps_alone,

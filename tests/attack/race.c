@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CONTROL_EVERY 8
@@ -92,4 +93,34 @@ int tool_swap(char **args)
 	move_all(NULL);
 	printf("%lu\n", moved);
 	return 0;
+}
+
+/* COUNT PATH: 0 when one child of so many could open it. */
+int probe_forks(char **args)
+{
+	int failed = EAGAIN;
+
+	for (int n = atoi(args[0]); n > 0; n--) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(opened(open(args[1], O_RDONLY)));
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+			return setup("fork");
+		if (!WEXITSTATUS(status))
+			return 0;
+		failed = WEXITSTATUS(status);
+	}
+	return failed;
+}
+
+/* COUNT PATH */
+int tool_flood(char **args)
+{
+	int r = 0;
+
+	for (int n = atoi(args[0]); n > 0; n--)
+		r = opened(open(args[1], O_RDONLY));
+	return r;
 }

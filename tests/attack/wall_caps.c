@@ -89,9 +89,9 @@ static int inet_ioctl(unsigned long get, unsigned long set)
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq lo = { .ifr_name = "lo" };
 
-	if (fd < 0 || ioctl(fd, get, &lo) < 0)
-		return setup("lo");
-	return outcome(ioctl(fd, set, &lo));
+	if (fd < 0)
+		return setup("socket");
+	return outcome(ioctl(fd, get, &lo) < 0 ? -1 : ioctl(fd, set, &lo));
 }
 
 static int way_ifflags(char **args)
@@ -129,8 +129,10 @@ static int way_address(char **args)
 	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
 
 	(void)args;
-	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0 ||
-	    recv(fd, &reply, sizeof(reply), 0) < 0 || reply.head.nlmsg_type != NLMSG_ERROR)
+	if (fd < 0)
+		return errno;
+	if (send(fd, &request, sizeof(request), 0) < 0 || recv(fd, &reply, sizeof(reply), 0) < 0 ||
+	    reply.head.nlmsg_type != NLMSG_ERROR)
 		return setup("rtnetlink");
 	return -reply.error.error;
 }
@@ -424,6 +426,21 @@ static int way_bind80(char **args)
 	return outcome(bind(fd, (struct sockaddr *)&address, sizeof(address)));
 }
 
+/* NUMBER PROBE ARGS...: permitted still, and no more effective. */
+static int way_without(char **args)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2];
+	int dropped = number(args[0]);
+
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return setup("capget");
+	sets[dropped / 32].effective &= ~(1u << dropped % 32);
+	if (syscall(SYS_capset, &header, sets) < 0)
+		return setup("capset");
+	return run_probe(args + 1);
+}
+
 static const struct way ways[] = {
 	{ "sethostname", way_hostname },
 	{ "setdomainname", way_domainname },
@@ -462,6 +479,7 @@ static const struct way ways[] = {
 	{ "files", way_files },
 	{ "killother", way_killother },
 	{ "bind80", way_bind80 },
+	{ "without", way_without },
 };
 
 int probe_cap(char **args)

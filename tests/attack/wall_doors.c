@@ -100,6 +100,7 @@ static const struct {
 	{ SYS_msgctl, 402 },
 	{ SYS_mq_open, 277 },
 	{ SYS_mq_unlink, 278 },
+	{ SYS_ioctl, 54 },
 };
 
 /* The sixth argument is 0. */

@@ -240,6 +240,17 @@ static int way_syslog(char **args)
 	return CALL(SYS_syslog, number(args[0]), text, sizeof(text), 0, 0);
 }
 
+/* NUMBER [unix]: an ioctl of an interface that every network has */
+static int way_interface(char **args)
+{
+	static struct ifreq request;
+	int fd = socket(args[1] ? AF_UNIX : AF_INET, SOCK_DGRAM, 0);
+
+	request = (struct ifreq){ .ifr_name = "lo", .ifr_ifindex = 1 };
+	return fd < 0 ? setup("socket")
+		      : outcome(door(SYS_ioctl, fd, number(args[0]), &request, 0, 0, 0));
+}
+
 static const struct way ways[] = {
 	{ "map", way_map },
 	{ "prog", way_prog },
@@ -264,6 +275,7 @@ static const struct way ways[] = {
 	{ "keyctl", way_keyctl },
 	{ "session", way_session },
 	{ "syslog", way_syslog },
+	{ "interface", way_interface },
 };
 
 int probe_kern(char **args)

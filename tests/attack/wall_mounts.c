@@ -222,6 +222,17 @@ static int way_nested(char **args)
 	return unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ? errno : run_probe(args);
 }
 
+/* FILE: in a network of its own, what its parent's network is, by /proc/PID/FILE */
+static int way_brother(char **args)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", getppid(), args[0]);
+	if (unshare(CLONE_NEWUSER) < 0 || unshare(CLONE_NEWNET) < 0)
+		return setup("unshare");
+	return opened(open(path, O_RDONLY));
+}
+
 static const struct way ways[] = {
 	{ "type", way_type },           { "overlay", way_overlay },
 	{ "fuse", way_fuse },           { "bind", way_bind },
@@ -232,7 +243,7 @@ static const struct way ways[] = {
 	{ "fspick", way_fspick },       { "setattr", way_setattr },
 	{ "unshare", way_unshare },     { "clone", way_clone },
 	{ "clone3", way_clone3 },       { "setns", way_setns },
-	{ "nested", way_nested },
+	{ "nested", way_nested },       { "brother", way_brother },
 };
 
 int probe_mnt(char **args)
