@@ -39,7 +39,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parame
 	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf
 
 CLI_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
-DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp)
+DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp) -lresolv
 
 ifeq ($(V),1)
 Q :=
@@ -179,13 +179,13 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c policy/hostname.c policy/profile.c))
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c))
 
 build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 	$(call msg,FUZZ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium) -o $@
+		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)
