@@ -179,13 +179,14 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c))
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
+	policy/discover*.c confine/*.c))
 
 build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 	$(call msg,FUZZ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium) -lresolv -o $@
+		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)
