@@ -26,6 +26,7 @@ enum cli_opt {
 	OPT_FOR,
 	OPT_FORMAT,
 	OPT_HELP,
+	OPT_IMAGE,
 	OPT_IN,
 	OPT_KEEP,
 	OPT_MEMORY,
@@ -79,7 +80,7 @@ struct cli_form {
 	uint32_t options;
 	const char *tail;
 };
-#define CLI_FORMS 4
+#define CLI_FORMS 5
 
 struct cli;
 

@@ -96,6 +96,10 @@ int bm_seal_write(int state_dir, const struct bm_seal_key *key, const struct bm_
 int bm_seal_read(int state_dir, uid_t owner, const struct bm_seal_key *key, const char *name,
 		 int64_t now, struct bm_sealed *ret, struct bm_error *err);
 
+/* BLAKE2b-256, in hex, of the bytes that are signed: what a record names it by. -ENOMEM. */
+#define BM_SEAL_DIGEST_LEN 65
+int bm_seal_digest(const struct bm_sealed *sealed, char ret[BM_SEAL_DIGEST_LEN]);
+
 /* -ESTALE when the definition has changed since. */
 int bm_seal_fits(const struct bm_sealed *sealed, const struct bm_profile *profile,
 		 struct bm_error *err);

@@ -47,29 +47,53 @@ __attribute__((format(printf, 4, 5))) static int refuse(const struct file *f, in
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+/* The line that is signed, its newline included; the caller frees it. */
+static char *line_of(const struct bm_sealed *sealed, size_t *ret_len)
+{
+	autojson *json = bm_sealed_to_json(sealed);
+	const char *text = json_object_to_json_string_ext(
+		json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	char *line = NULL;
+	int len = text ? asprintf(&line, "%s\n", text) : -1;
+
+	*ret_len = len < 0 ? 0 : (size_t)len;
+	return len < 0 ? NULL : line;
+}
+
+int bm_seal_digest(const struct bm_sealed *sealed, char ret[BM_SEAL_DIGEST_LEN])
+{
+	unsigned char hash[32];
+	size_t len;
+	autofree char *line = line_of(sealed, &len);
+
+	if (!line)
+		return -ENOMEM;
+	crypto_generichash(hash, sizeof(hash), (unsigned char *)line, len, NULL, 0);
+	sodium_bin2hex(ret, BM_SEAL_DIGEST_LEN, hash, sizeof(hash));
+	return 0;
+}
+
 static int sign(const struct bm_seal_key *key, const struct bm_sealed *sealed, char **ret_text,
 		size_t *ret_len, struct bm_error *err)
 {
-	autojson *json = bm_sealed_to_json(sealed);
-	const char *line = json_object_to_json_string_ext(
-		json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 	unsigned char signature[crypto_sign_BYTES];
-	char hex[SIGNATURE_HEX + 1];
-	size_t len = line ? strlen(line) + 1 : 0;
-	autofree char *text = malloc(len + SIGNATURE_HEX + BM_SEAL_KEY_ID_LEN + 64);
+	char hex[SIGNATURE_HEX + 1], *text;
+	size_t len;
+	autofree char *line = line_of(sealed, &len);
+	int whole;
 
-	if (!line || !text)
+	if (!line)
 		return bm_fail_errno(err, ENOMEM, "seal");
 	if (len > BM_SEALED_MAX - 512)
 		return bm_fail(err, EFBIG, RULE, "split the profile",
 			       "the seal would be too large");
-	memcpy(text, line, len - 1);
-	text[len - 1] = '\n';
-	crypto_sign_detached(signature, NULL, (unsigned char *)text, len, key->secret);
+	crypto_sign_detached(signature, NULL, (unsigned char *)line, len, key->secret);
 	sodium_bin2hex(hex, sizeof(hex), signature, sizeof(signature));
-	*ret_len = len + (size_t)snprintf(text + len, SIGNATURE_HEX + BM_SEAL_KEY_ID_LEN + 64,
-					  "{\"signature\":\"%s\",\"key\":\"%s\"}\n", hex, key->id);
-	*ret_text = TAKE_PTR(text);
+	whole = asprintf(&text, "%s{\"signature\":\"%s\",\"key\":\"%s\"}\n", line, hex, key->id);
+	if (whole < 0)
+		return bm_fail_errno(err, ENOMEM, "seal");
+	*ret_text = text;
+	*ret_len = (size_t)whole;
 	return 0;
 }
 
