@@ -25,6 +25,7 @@ struct sealing {
 	struct connection *connection;
 	char token[24]; /* "": not shown yet */
 	bool refresh, had;
+	bool overtaken; /* another connection has sealed the same profile since */
 	char image[PATH_MAX];
 	struct bm_profile profile;
 	struct bm_sealed old, next; /* old, if had, is what it takes the place of */
@@ -333,6 +334,13 @@ int request_profile_pending(struct daemon *d, struct connection *c, struct bm_me
 /* --- confirm -------------------------------------------------------------------------------------
  */
 
+static bool same_seal(const struct bm_sealed *a, const struct bm_sealed *b)
+{
+	char one[BM_SEAL_DIGEST_LEN], other[BM_SEAL_DIGEST_LEN];
+
+	return bm_seal_digest(a, one) == 0 && bm_seal_digest(b, other) == 0 && !strcmp(one, other);
+}
+
 /* What was shown is what is there: neither the definition nor the seal has changed since. */
 static int check_unchanged(struct daemon *d, const struct sealing *s, const struct bm_seal_key *key,
 			   struct bm_error *err)
@@ -347,7 +355,7 @@ static int check_unchanged(struct daemon *d, const struct sealing *s, const stru
 		return r;
 	has = bm_seal_read(d->state_dir, 0, key, s->profile.name, 0, &there, NULL) == 0;
 	if (!memcmp(profile.digest, s->profile.digest, sizeof(profile.digest)) && has == s->had &&
-	    (!has || there.sealed == s->old.sealed))
+	    !s->overtaken && (!has || same_seal(&there, &s->old)))
 		return 0;
 	return bm_fail(err, ESTALE, "confirmation", "seal it again",
 		       "profile %s has changed since it was shown", s->profile.name);
@@ -409,6 +417,9 @@ static int seal(struct daemon *d, struct connection *c, const char *how, struct 
 		record_failed(d, s->profile.name);
 		return r;
 	}
+	for (struct connection *other = d->connections; other; other = other->next)
+		if (other->sealing && !strcmp(other->sealing->profile.name, s->profile.name))
+			other->sealing->overtaken = true;
 	profile_changed(d, s->had ? &s->old : NULL, &s->next);
 	return 0;
 }

@@ -213,12 +213,12 @@ case_waiting() {
 	! readlink "/proc/$resolver"/fd/* | grep -q 'ledger\|bpf\|gatekeeperd.sock' ||
 		fail 'it has descriptors of the daemon'
 	bm profile ls
-	did unsealed
+	did changed
 	kill "$pid"
 	wait "$pid" || :
 	soon gone "$resolver"
 	bm profile ls
-	did unsealed
+	did changed
 }
 
 case_altered() {

@@ -33,7 +33,7 @@ def tokens():
         check(reply["ok"] and reply["items"][0]["host"]["host"] == "a.test", "no items", reply)
         check("next" not in reply, "more of one page", reply)
         check(client.ask("profile-pending", token=new, offset=1)["ok"], "no second page")
-        refused(client.ask("profile-pending", token=new, offset=-1), None, "offset")
+        refused(client.ask("profile-pending", token=new, offset=-1), "protocol", "offset")
         refused(client.ask("profile-seal", name="nope"), "profile", "there is no profile nope")
         refused(client.ask("confirm", token=new, how="yes"), "confirmation", "nothing on this")
         refused(client.ask("confirm", token="", how="yes"), "confirmation", "nothing on this")
