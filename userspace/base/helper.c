@@ -14,6 +14,9 @@
 
 #include "base/cleanup.h"
 
+/* As the kernel has it. */
+#define MAX_ERRNO 4095
+
 struct answer {
 	int result;
 	struct bm_error err;
@@ -94,12 +97,17 @@ int bm_helper_await(int socket, pid_t pid, int timeout_ms, int *ret_fd, struct b
 	autoclose got = -1;
 	int r = answer_receive(socket, timeout_ms, &answer, &got);
 
-	if (r < 0)
-		kill(pid, SIGKILL);
+	/* It has said what it had to say, and may have been taken over: nobody waits for it. */
+	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (r < 0)
 		return bm_fail_errno(err, -r, "helper");
+	answer.err.message[sizeof(answer.err.message) - 1] = '\0';
+	answer.err.rule[sizeof(answer.err.rule) - 1] = '\0';
+	answer.err.remedy[sizeof(answer.err.remedy) - 1] = '\0';
+	if (answer.result < -MAX_ERRNO)
+		answer.result = -EPROTO;
 	if (answer.result < 0) {
 		if (err && !err->code)
 			*err = answer.err;

@@ -78,7 +78,7 @@ static void print_refused(FILE *out, struct json_object *refused)
 
 	snprintf(line, sizeof(line), "%s: %s", cli_show_key(refused, "host", host, sizeof(host)),
 		 cli_show_key(refused, "why", why, sizeof(why)));
-	row(out, "not", line);
+	row(out, "refused", line);
 }
 
 /* Each kind of item together, in their order. */

@@ -17,18 +17,23 @@
 #define NAMES_MAX 4096
 #define PAGE_ROOM (BM_MESSAGE_MAX - 8192)
 
-/* Those that `make install` put there; -ENOENT when the daemon runs from somewhere else. */
+/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/profiles. -ENOENT: it is not there. */
 static int installed_dir(char path[PATH_MAX])
 {
-	static const char below[] = "/../../share/benchmon/profiles";
+	static const char below[] = "/share/benchmon/profiles";
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(below));
-	char *slash;
 
 	if (n <= 0)
 		return -ENOENT;
 	path[n] = '\0';
-	slash = strrchr(path, '/');
-	memcpy(slash, below, sizeof(below));
+	for (int i = 0; i < 3; i++) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			return -ENOENT;
+		*slash = '\0';
+	}
+	memcpy(path + strlen(path), below, sizeof(below));
 	return 0;
 }
 

@@ -161,7 +161,7 @@ case_addresses() {
 	refused 125 'loop.test has no address that may be sealed: 127.0.0.1:443/tcp is a loopback address'
 	define p "$(host mixed.test)"
 	sealed p
-	printed 'not       mixed.test: 127.0.0.1:443/tcp is a loopback address' \
+	printed 'refused   mixed.test: 127.0.0.1:443/tcp is a loopback address' \
 		'hosts     1, with 1 addresses' '    192.0.2.9'
 	define p "$(host local.test)"
 	bm profile seal p --yes
