@@ -180,7 +180,7 @@ static const struct {
 	const char *verb;
 	int (*fn)(struct cli *cli, const char *name, struct bm_error *err);
 	unsigned names_min, names_max;
-	uint32_t options;
+	uint64_t options;
 } verbs[] = {
 	{ "ls", list, 0, 0, 0 },
 	{ "show", show, 1, 1, 0 },
