@@ -13,6 +13,7 @@ SBINDIR ?= $(PREFIX)/sbin
 LIBEXECDIR ?= $(PREFIX)/libexec/benchmon
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+PROFILEDIR ?= $(PREFIX)/share/benchmon/profiles
 
 CC := gcc
 CLANG ?= clang
@@ -38,7 +39,7 @@ BPFFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parame
 	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf
 
 CLI_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
-DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp)
+DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp) -lresolv
 
 ifeq ($(V),1)
 Q :=
@@ -139,11 +140,15 @@ install: all
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
+	install -d -m 755 $(DESTDIR)$(PROFILEDIR)
+	install -m 644 profiles/*.json $(DESTDIR)$(PROFILEDIR)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
 		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
 		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon
+	rm -f $(patsubst %,$(DESTDIR)$(PROFILEDIR)/%,$(notdir $(wildcard profiles/*.json)))
+	$(Q)rmdir $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
 
 # --- tests -----------------------------------------------------------------------------------
 
@@ -174,13 +179,14 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c))
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
+	policy/discover*.c confine/*.c))
 
 build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 	$(call msg,FUZZ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium) -o $@
+		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)

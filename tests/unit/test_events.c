@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <regex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,78 +17,18 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "bpf/abi.h"
+#include "tests/unit/schema.h"
 
 #define FIXED_SIZE offsetof(struct bm_event, file)
 #define SCHEMA_PATH "userspace/audit/event.schema.json"
 
 static struct json_object *schema;
 
-/* --- as much of JSON Schema as the schema uses ----------------------------------------------- */
-
-static bool type_fits(struct json_object *json, const char *type)
-{
-	enum json_type is = json_object_get_type(json);
-
-	return !strcmp(type, json_type_to_name(is)) ||
-	       (!strcmp(type, "integer") && is == json_type_int);
-}
-
-static bool pattern_fits(const char *text, const char *pattern)
-{
-	regex_t regex;
-	int r;
-
-	assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
-	r = regexec(&regex, text, 0, NULL, 0);
-	regfree(&regex);
-	return r == 0;
-}
-
-static bool fits(struct json_object *json, struct json_object *rules);
-
-static bool object_fits(struct json_object *json, struct json_object *rules)
-{
-	struct json_object *known = bm_json_get(rules, "properties", json_type_object);
-	struct json_object *required = bm_json_get(rules, "required", json_type_array), *rule;
-
-	for (size_t i = 0; required && i < json_object_array_length(required); i++) {
-		rule = json_object_array_get_idx(required, i);
-		if (!json_object_object_get_ex(json, json_object_get_string(rule), NULL))
-			return false;
-	}
-	json_object_object_foreach(json, key, value) {
-		if (!json_object_object_get_ex(known, key, &rule) || !fits(value, rule))
-			return false;
-	}
-	return true;
-}
-
-static bool fits(struct json_object *json, struct json_object *rules)
-{
-	const char *type = bm_json_string(rules, "type"), *text;
-	struct json_object *list = bm_json_get(rules, "enum", json_type_array), *value;
-	bool found = !list;
-
-	if (type && !type_fits(json, type))
-		return false;
-	if (json_object_object_get_ex(rules, "const", &value) && !json_object_equal(json, value))
-		return false;
-	for (size_t i = 0; list && i < json_object_array_length(list); i++)
-		found |= json_object_equal(json, json_object_array_get_idx(list, i));
-	text = bm_json_string(rules, "pattern");
-	if (!found || (text && !pattern_fits(json_object_get_string(json), text)))
-		return false;
-	value = bm_json_get(rules, "items", json_type_object);
-	for (size_t i = 0; value && i < json_object_array_length(json); i++)
-		if (!fits(json_object_array_get_idx(json, i), value))
-			return false;
-	return !json_object_is_type(json, json_type_object) || object_fits(json, rules);
-}
-
 static bool fits_schema(struct json_object *json, const char *kind)
 {
-	return fits(json, bm_json_get(bm_json_get(schema, "$defs", json_type_object), kind,
-				      json_type_object));
+	return schema_fits(schema, json,
+			   bm_json_get(bm_json_get(schema, "$defs", json_type_object), kind,
+				       json_type_object));
 }
 
 static int load_schema(void **state)

@@ -105,6 +105,11 @@ static long try_setuid(void)
 	return syscall(SYS_setresuid, -1, -1, -1);
 }
 
+static long try_nobody(void)
+{
+	return syscall(SYS_setresuid, 65534, 65534, 65534);
+}
+
 static long try_priority(void)
 {
 	return syscall(SYS_getpriority, PRIO_PROCESS, 0);
@@ -206,6 +211,7 @@ static void daemon_calls(void **state)
 		{ "clone3", try_clone3, MISSING },
 		{ "chroot", try_chroot, MISSING },
 		{ "setresuid", try_setuid, MISSING },
+		{ "setresuid to nobody", try_nobody, DONE },
 		{ "getpriority", try_priority, MISSING },
 		{ "bpf, to look up", try_lookup, DONE },
 		{ "mount", try_mount, DONE },
@@ -234,21 +240,27 @@ static void helper_calls(void **state)
 		long (*call)(void);
 		enum want want[BM_CONFINE_MAX];
 	} calls[] = {
-#define WANT(look, mount, network, user, scan)                                                     \
-	{ [BM_CONFINE_LOOK] = look,                                                                \
-	  [BM_CONFINE_MOUNT] = mount,                                                              \
-	  [BM_CONFINE_NETWORK] = network,                                                          \
-	  [BM_CONFINE_USER] = user,                                                                \
-	  [BM_CONFINE_SCAN] = scan }
+#define WANT(look, mount, network, user, scan, read, resolve)                                      \
+	{                                                                                          \
+		[BM_CONFINE_LOOK] = look,       [BM_CONFINE_MOUNT] = mount,                        \
+		[BM_CONFINE_NETWORK] = network, [BM_CONFINE_USER] = user,                          \
+		[BM_CONFINE_SCAN] = scan,       [BM_CONFINE_READ] = read,                          \
+		[BM_CONFINE_RESOLVE] = resolve                                                     \
+	}
 #ifndef __SANITIZE_ADDRESS__
-		{ "openat", try_open, WANT(DONE, DONE, DONE, MISSING, DONE) },
+		{ "openat", try_open, WANT(DONE, DONE, DONE, MISSING, DONE, MISSING, DONE) },
 #endif
-		{ "setns", try_setns, WANT(DONE, DONE, DONE, MISSING, MISSING) },
-		{ "mount", try_mount, WANT(MISSING, DONE, MISSING, MISSING, MISSING) },
-		{ "socket", try_socket, WANT(MISSING, MISSING, DONE, MISSING, DONE) },
-		{ "unshare", try_unshare, WANT(MISSING, MISSING, MISSING, DONE, MISSING) },
-		{ "bpf", try_lookup, WANT(MISSING, MISSING, MISSING, MISSING, DONE) },
-		{ "execve", try_execve, WANT(LETHAL, LETHAL, LETHAL, LETHAL, LETHAL) },
+		{ "setns", try_setns, WANT(DONE, DONE, DONE, MISSING, MISSING, MISSING, MISSING) },
+		{ "mount", try_mount,
+		  WANT(MISSING, DONE, MISSING, MISSING, MISSING, MISSING, MISSING) },
+		{ "socket", try_socket,
+		  WANT(MISSING, MISSING, DONE, MISSING, DONE, MISSING, DONE) },
+		{ "unshare", try_unshare,
+		  WANT(MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING) },
+		{ "bpf", try_lookup,
+		  WANT(MISSING, MISSING, MISSING, MISSING, DONE, MISSING, MISSING) },
+		{ "execve", try_execve,
+		  WANT(LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL) },
 	};
 
 	(void)state;

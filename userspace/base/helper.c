@@ -2,15 +2,20 @@
 #include "base/helper.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+
+/* As the kernel has it. */
+#define MAX_ERRNO 4095
 
 struct answer {
 	int result;
@@ -92,12 +97,17 @@ int bm_helper_await(int socket, pid_t pid, int timeout_ms, int *ret_fd, struct b
 	autoclose got = -1;
 	int r = answer_receive(socket, timeout_ms, &answer, &got);
 
-	if (r < 0)
-		kill(pid, SIGKILL);
+	/* It has said what it had to say, and may have been taken over: nobody waits for it. */
+	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (r < 0)
 		return bm_fail_errno(err, -r, "helper");
+	answer.err.message[sizeof(answer.err.message) - 1] = '\0';
+	answer.err.rule[sizeof(answer.err.rule) - 1] = '\0';
+	answer.err.remedy[sizeof(answer.err.remedy) - 1] = '\0';
+	if (answer.result < -MAX_ERRNO)
+		answer.result = -EPROTO;
 	if (answer.result < 0) {
 		if (err && !err->code)
 			*err = answer.err;
@@ -113,19 +123,66 @@ int bm_helper(bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
 	return bm_helper_within(BM_HELPER_MS, fn, arg, ret_fd, err);
 }
 
-int bm_helper_within(int timeout_ms, bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
+/* Two of the same number, or -1, are as good. */
+static int close_but(int a, int b)
+{
+	unsigned low = (unsigned)(a < b ? a : b), high = (unsigned)(a < b ? b : a);
+
+	if (low < 3 || low > INT_MAX)
+		low = high;
+	if ((low > 3 && syscall(SYS_close_range, 3, low - 1, 0) < 0) ||
+	    (high > low + 1 && syscall(SYS_close_range, low + 1, high - 1, 0) < 0) ||
+	    syscall(SYS_close_range, high + 1, ~0u, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* keep NULL: all of them. */
+static int start(bm_helper_fn fn, void *arg, const int *keep, int *ret_socket, pid_t *ret_pid,
+		 struct bm_error *err)
 {
 	pid_t parent = getpid(), pid;
-	autoclose ours = -1;
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return bm_fail_errno(err, errno, "socketpair");
-	ours = pair[0];
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		if (keep && close_but(pair[1], *keep) < 0)
+			_exit(1);
 		bm_helper_child(pair[1], fn, arg, parent);
+	}
 	bm_close(pair[1]);
-	return pid < 0 ? bm_fail_errno(err, errno, "helper")
-		       : bm_helper_await(ours, pid, timeout_ms, ret_fd, err);
+	if (pid < 0) {
+		bm_close(pair[0]);
+		return bm_fail_errno(err, errno, "helper");
+	}
+	*ret_socket = pair[0];
+	*ret_pid = pid;
+	return 0;
+}
+
+int bm_helper_start(bm_helper_fn fn, void *arg, int keep, int *ret_socket, pid_t *ret_pid,
+		    struct bm_error *err)
+{
+	return start(fn, arg, &keep, ret_socket, ret_pid, err);
+}
+
+void bm_helper_end(int *socket, pid_t pid)
+{
+	if (*socket < 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	bm_close(TAKE_FD(*socket));
+}
+
+int bm_helper_within(int timeout_ms, bm_helper_fn fn, void *arg, int *ret_fd, struct bm_error *err)
+{
+	autoclose socket = -1;
+	pid_t pid;
+	int r = start(fn, arg, NULL, &socket, &pid, err);
+
+	return r < 0 ? r : bm_helper_await(socket, pid, timeout_ms, ret_fd, err);
 }

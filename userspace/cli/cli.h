@@ -111,6 +111,7 @@ int cmd_exec(struct cli *cli, struct bm_error *err);
 int cmd_grant(struct cli *cli, struct bm_error *err);
 int cmd_help(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
+int cmd_profile(struct cli *cli, struct bm_error *err);
 int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);

@@ -27,6 +27,7 @@ enum cli_opt {
 	OPT_FORMAT,
 	OPT_HELP,
 	OPT_HOOK,
+	OPT_IMAGE,
 	OPT_IN,
 	OPT_KEEP,
 	OPT_MEMORY,

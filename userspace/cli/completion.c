@@ -43,9 +43,22 @@ static const char *operand_kind(const struct cli_command *command)
 
 	if (!strncmp(args, "BENCH", 5) || !strncmp(args, "GRANT", 5))
 		return "$(benchmon ls --format names 2>/dev/null)";
-	if (!strcmp(args, "[COMMAND]"))
-		return "$commands";
-	return args[0] >= 'a' && args[0] <= 'z' ? args : "";
+	return strcmp(args, "[COMMAND]") ? NULL : "$commands";
+}
+
+/* Else the words that are typed as they stand: those that the forms begin with. */
+static void print_operands(const struct cli_command *command)
+{
+	const char *kind = operand_kind(command);
+
+	printf("'\n\t\toperands=\"%s", kind ?: "");
+	for (int i = 0; !kind && i < CLI_FORMS && command->forms[i].args; i++) {
+		const char *args = command->forms[i].args;
+
+		if (*args >= 'a' && *args <= 'z')
+			printf("%s%.*s", i ? " " : "", (int)strcspn(args, " "), args);
+	}
+	printf("\" ;;\n");
 }
 
 static void print_cases(void)
@@ -58,7 +71,7 @@ static void print_cases(void)
 		for (int opt = 0; opt < OPT_MAX; opt++)
 			if ((c->options | OPT_COMMON) & 1ull << opt)
 				printf(" --%s", cli_options[opt].name);
-		printf("'\n\t\toperands=\"%s\" ;;\n", operand_kind(c));
+		print_operands(c);
 	}
 	printf("\tesac\n");
 }
@@ -86,6 +99,9 @@ int cmd_completion(struct cli *cli, struct bm_error *err)
 	       "\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
 	       "\telif [[ ${COMP_WORDS[1]} == grant ]] && ((COMP_CWORD == 3)); then\n"
 	       "\t\tCOMPREPLY=($(compgen -W 'file net' -- \"$cur\"))\n"
+	       "\telif [[ ${COMP_WORDS[1]} == profile ]] && ((COMP_CWORD == 3)); then\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$(benchmon profile ls --format names "
+	       "2>/dev/null)\" -- \"$cur\"))\n"
 	       "\tfi\n}\n"
 	       "complete -o default -F _benchmon benchmon\n");
 	return 0;

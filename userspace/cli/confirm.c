@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/profile.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 
@@ -76,11 +77,22 @@ static void print_ends(FILE *out, struct json_object *c)
 	row(out, "ends", line);
 }
 
+static bool is_profile(struct json_object *confirm)
+{
+	const char *kind = bm_json_string(confirm, "kind");
+
+	return kind && !strcmp(kind, "profile");
+}
+
 void cli_confirm_print(FILE *out, struct json_object *confirm)
 {
 	const char *kind = bm_json_string(confirm, "kind");
 	char bench[CLI_SHORT], shown[CLI_SHORT];
 
+	if (is_profile(confirm)) {
+		cli_profile_confirm_print(out, confirm);
+		return;
+	}
 	fprintf(out, "%s grant for %s:\n", cli_show_key(confirm, "kind", shown, sizeof(shown)),
 		cli_show_key(confirm, "bench", bench, sizeof(bench)));
 	if (kind && !strcmp(kind, "net"))
@@ -114,6 +126,7 @@ static int ask(struct json_object *confirm, struct bm_error *err)
 {
 	autoclose tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	autofclose FILE *out = NULL;
+	const char *done = is_profile(confirm) ? "sealed" : "granted";
 	char said[32], bench[CLI_SHORT];
 	int copy, r;
 
@@ -128,8 +141,11 @@ static int ask(struct json_object *confirm, struct bm_error *err)
 		return bm_fail_errno(err, errno, "/dev/tty");
 	}
 	cli_confirm_print(out, confirm);
-	fprintf(out, "Grant this to %s? [y/N] ",
-		cli_show_key(confirm, "bench", bench, sizeof(bench)));
+	if (is_profile(confirm))
+		fprintf(out, "Seal this? [y/N] ");
+	else
+		fprintf(out, "Grant this to %s? [y/N] ",
+			cli_show_key(confirm, "bench", bench, sizeof(bench)));
 	/* What was typed before it could be read is no answer to it. */
 	tcflush(tty, TCIFLUSH);
 	fflush(out);
@@ -138,9 +154,9 @@ static int ask(struct json_object *confirm, struct bm_error *err)
 		return 0;
 	if (r < 0) {
 		fputc('\n', out);
-		return bm_fail(err, ECANCELED, NULL, NULL, "not granted: interrupted");
+		return bm_fail(err, ECANCELED, NULL, NULL, "not %s: interrupted", done);
 	}
-	return bm_fail(err, ECANCELED, NULL, NULL, "not granted");
+	return bm_fail(err, ECANCELED, NULL, NULL, "not %s", done);
 }
 
 int cli_confirm(struct json_object *confirm, bool yes, FILE *out, const char **ret_how,

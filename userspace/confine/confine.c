@@ -2,7 +2,11 @@
 #include "confine/confine.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <linux/bpf.h>
 #include <linux/capability.h>
@@ -52,12 +56,26 @@ static const char *const scan[] = {
 	NULL,
 };
 
+/* Not by openat(2), which would follow a link out of the directory. */
+static const char *const reading[] = {
+	"openat2", "fstat", "newfstatat",   "fcntl", "getdents64",
+	"lseek",   "write", "memfd_create", NULL,
+};
+
+/* The resolver's configuration, its answers over UDP and TCP, and the memory that they go into. */
+static const char *const resolve[] = {
+	"openat", "fstat",   "newfstatat",   "statx",  "lseek",    "uname",
+	"socket", "connect", "poll",         "sendto", "recvfrom", "setsockopt",
+	"write",  "writev",  "memfd_create", NULL,
+};
+
 /* Whether a task is an arrival, whether a file was carried in. */
 static const struct bm_first_argument scan_arguments[] = { { "bpf", BPF_MAP_LOOKUP_ELEM } };
 
 static const struct {
 	uint64_t capabilities;
 	struct bm_filter filter;
+	bool nobody; /* as a user who owns nothing */
 } rows[BM_CONFINE_MAX] = {
 	/* setns(2) wants SYS_ADMIN and SYS_CHROOT; objects may be anybody's. */
 	[BM_CONFINE_LOOK] = { BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) | BM_CAP(DAC_OVERRIDE) |
@@ -77,7 +95,19 @@ static const struct {
 			      { .calls = { scan },
 				.arguments = scan_arguments,
 				.argument_count = 1 } },
+	/* Of an image, whose files may be anybody's. */
+	[BM_CONFINE_READ] = { BM_CAP(DAC_READ_SEARCH), { .calls = { reading } } },
+	[BM_CONFINE_RESOLVE] = { 0, { .calls = { resolve } }, .nobody = true },
 };
+
+/* A change of user also forgets that the helper ends with its parent. */
+static int become_nobody(struct bm_error *err)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(BM_NOBODY, BM_NOBODY, BM_NOBODY) < 0 ||
+	    setresuid(BM_NOBODY, BM_NOBODY, BM_NOBODY) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return bm_fail_errno(err, errno, "become nobody");
+	return 0;
+}
 
 int bm_confine(enum bm_confinement what, struct bm_error *err)
 {
@@ -87,6 +117,9 @@ int bm_confine(enum bm_confinement what, struct bm_error *err)
 	 */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return bm_fail_errno(err, errno, "no_new_privs");
-	r = bm_caps_keep(rows[what].capabilities, err);
+	/* Who is not root has no other user to become. */
+	r = rows[what].nobody && geteuid() == 0 ? become_nobody(err) : 0;
+	if (r == 0)
+		r = bm_caps_keep(rows[what].capabilities, err);
 	return r < 0 ? r : bm_filter_allow(&rows[what].filter, err);
 }

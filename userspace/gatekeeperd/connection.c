@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/profiles.h"
 
 #define MAX_CONNECTIONS 256
 
@@ -44,6 +45,12 @@ static const struct {
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
 	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
+	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },
+	{ "profile-show", request_profile_show, 0, false, { "name", "offset", NULL } },
+	{ "profile-verify", request_profile_verify, 0, false, { "name", NULL } },
+	{ "profile-seal", request_profile_seal, 1, false, { "name", "image", NULL } },
+	{ "profile-refresh", request_profile_refresh, 0, false, { "name", NULL } },
+	{ "profile-pending", request_profile_pending, 0, false, { "token", "offset", NULL } },
 	{ "exec", request_exec, 3, false, { "bench", "argv", "env", "cwd", "tty", NULL } },
 };
 
@@ -69,6 +76,7 @@ void connection_close(struct daemon *d, struct connection *c)
 	pending_drop(c);
 	adoption_drop(c->adoption);
 	c->adoption = NULL;
+	sealing_abandon(d, c->sealing);
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -191,6 +199,8 @@ static const struct {
 	{ "token", json_type_string },
 	{ "how", json_type_string },
 	{ "grant", json_type_string },
+	{ "name", json_type_string },
+	{ "image", json_type_string },
 	{ "all", json_type_boolean },
 	{ "offset", json_type_int },
 	{ "since", json_type_int },
@@ -249,7 +259,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (i == sizeof(requests) / sizeof(requests[0]))
 		return bm_fail(err, ENOSYS, "protocol", NULL, "unknown request \"%s\"",
 			       bm_escape(op, shown, sizeof(shown)));
-	if (c->streaming || c->execution)
+	if (c->streaming || c->execution || sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	r = requests[i].anyone ? 0 : check_peer(d, c, op, err);
@@ -261,6 +271,19 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 		return bm_fail(err, E2BIG, "message-fds", NULL, "%s: %zu file descriptors, not %zu",
 			       op, message->fd_count, requests[i].fds);
 	return requests[i].fn(d, c, message, ret_reply, err);
+}
+
+void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
+		       struct bm_error *err)
+{
+	if (r < 0) {
+		json_object_put(reply);
+		bm_fail_errno(err, -r, "request");
+		reply_error(d, c, err);
+	} else if (reply) {
+		bm_json_add_bool(reply, "ok", true);
+		connection_reply(d, c, reply);
+	}
 }
 
 static void on_connection(struct daemon *d, struct watch *w, uint32_t events)
@@ -284,14 +307,7 @@ static void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 	}
 	if (r == 0)
 		r = dispatch(d, c, &message, &reply, &err);
-	if (r < 0) {
-		json_object_put(reply);
-		bm_fail_errno(&err, -r, "request");
-		reply_error(d, c, &err);
-	} else if (reply) {
-		bm_json_add_bool(reply, "ok", true);
-		connection_reply(d, c, reply);
-	}
+	connection_answer(d, c, r, reply, &err);
 	if (c->streaming && !c->dead)
 		stream_continue(d, c);
 }

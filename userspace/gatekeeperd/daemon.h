@@ -46,6 +46,7 @@ struct connection {
 	int pidfd; /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
+	struct sealing *sealing;   /* profiles.h */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
@@ -125,6 +126,9 @@ int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, in
 		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
 /* Takes over reply; closes a connection that doesn't take it. */
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
+/* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
+void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
+		       struct bm_error *err);
 
 /*
  * A request. On success *ret_reply (an object) gets what belongs beside "ok", or stays NULL when
@@ -159,6 +163,18 @@ int request_events(struct daemon *, struct connection *, struct bm_message *, st
 		   struct bm_error *);
 int request_exec(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
 		 struct bm_error *);
+int request_profile_ls(struct daemon *, struct connection *, struct bm_message *,
+		       struct json_object **, struct bm_error *);
+int request_profile_show(struct daemon *, struct connection *, struct bm_message *,
+			 struct json_object **, struct bm_error *);
+int request_profile_verify(struct daemon *, struct connection *, struct bm_message *,
+			   struct json_object **, struct bm_error *);
+int request_profile_seal(struct daemon *, struct connection *, struct bm_message *,
+			 struct json_object **, struct bm_error *);
+int request_profile_refresh(struct daemon *, struct connection *, struct bm_message *,
+			    struct json_object **, struct bm_error *);
+int request_profile_pending(struct daemon *, struct connection *, struct bm_message *,
+			    struct json_object **, struct bm_error *);
 
 /* execute.c: nobody listens any more; it is killed and reaped. */
 void execution_abandon(struct execution *x);
@@ -167,6 +183,8 @@ void executions_bury(struct daemon *d);
 void inits_bury(struct daemon *d);
 
 /* request.c */
+/* "offset" of a request, 0 where it is not there. */
+int offset_of_request(struct json_object *request, size_t *ret, struct bm_error *err);
 int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,
 		     struct bm_error *err);
 /* Grants from offset on until the message is full; *ret_next 0 at the end. */

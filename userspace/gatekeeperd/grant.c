@@ -21,6 +21,7 @@
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
@@ -441,13 +442,16 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
+	bool seals = token && sealing_awaits(c->sealing, token);
 	int r;
 
-	if (!token || !*token || strcmp(token, c->pending.token))
+	if (!seals && (!token || !*token || strcmp(token, c->pending.token)))
 		return bm_fail(err, ENOENT, "confirmation", "grant it again",
 			       "nothing on this connection awaits that confirmation");
 	if (!how || (strcmp(how, "tty") && strcmp(how, "yes")))
 		return bm_fail(err, EINVAL, "protocol", NULL, "confirm: \"how\" is tty or yes");
+	if (seals)
+		return sealing_confirm(d, c, how, ret_reply, err);
 	bench = model_find_id(&d->model, c->pending.bench_id);
 	if (!bench)
 		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",

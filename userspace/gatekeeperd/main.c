@@ -25,6 +25,7 @@
 #include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
@@ -200,6 +201,7 @@ static void bury(struct daemon *d)
 
 		if (c->dead) {
 			*at = c->next;
+			sealing_free(c->sealing);
 			free(c);
 		} else {
 			at = &c->next;

@@ -95,7 +95,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	return json;
 }
 
-static int offset_of(struct json_object *request, size_t *ret, struct bm_error *err)
+int offset_of_request(struct json_object *request, size_t *ret, struct bm_error *err)
 {
 	int64_t offset = 0;
 
@@ -126,7 +126,7 @@ int request_ls(struct daemon *d, struct connection *c, struct bm_message *messag
 {
 	struct json_object *reply, *list;
 	size_t offset, used = 0, i = 0, unused;
-	int r = offset_of(message->json, &offset, err);
+	int r = offset_of_request(message->json, &offset, err);
 
 	(void)c;
 	if (r < 0)
@@ -162,7 +162,7 @@ int request_show(struct daemon *d, struct connection *c, struct bm_message *mess
 
 	(void)c;
 	if (r == 0)
-		r = offset_of(message->json, &offset, err);
+		r = offset_of_request(message->json, &offset, err);
 	if (r < 0)
 		return r;
 	reply = json_object_new_object();

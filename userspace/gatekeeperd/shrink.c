@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 
 #include "confine/caps.h"
+#include "confine/confine.h"
 #include "confine/filter.h"
 
 /*
@@ -90,7 +91,8 @@ static const char *const processes[] = {
 	"rseq",         "rt_sigprocmask",
 	"rt_sigaction", "tgkill",
 	"getuid",       "geteuid",
-	"uname",        NULL,
+	"uname",        "close_range",
+	NULL,
 };
 
 static const char *const waiting[] = {
@@ -99,8 +101,8 @@ static const char *const waiting[] = {
 };
 
 static const char *const sockets[] = {
-	"socket",  "socketpair", "bind",       "accept4",     "sendto",   "recvfrom",
-	"recvmsg", "getsockopt", "setsockopt", "getsockname", "shutdown", NULL,
+	"socket",     "socketpair", "bind",        "accept4",  "sendto",  "recvfrom", "recvmsg",
+	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
 };
 
 /* To be told from files of the host, one of each kind is made (bench/held.c). ioctl: namespaces. */
@@ -108,8 +110,11 @@ static const char *const odd[] = {
 	"memfd_create", "memfd_secret", "io_setup", "io_destroy", "ioctl", NULL,
 };
 
-/* Nothing that loads: the programs are in the kernel by now. */
-static const struct bm_first_argument bpf[] = {
+/*
+ * Of bpf(2) nothing that loads: the programs are in the kernel by now. Of users none but nobody's,
+ * for a helper that becomes it.
+ */
+static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_MAP_LOOKUP_ELEM },
 	{ "bpf", BPF_MAP_UPDATE_ELEM },
 	{ "bpf", BPF_MAP_DELETE_ELEM },
@@ -119,14 +124,17 @@ static const struct bm_first_argument bpf[] = {
 	{ "bpf", BPF_OBJ_GET_INFO_BY_FD },
 	{ "bpf", BPF_LINK_CREATE },
 	{ "bpf", BPF_RAW_TRACEPOINT_OPEN },
+	{ "setgroups", 0 },
+	{ "setresgid", BM_NOBODY },
+	{ "setresuid", BM_NOBODY },
 };
 
 int daemon_filter(struct bm_error *err)
 {
 	static const struct bm_filter filter = {
 		.calls = { files, mounts, processes, waiting, sockets, odd },
-		.arguments = bpf,
-		.argument_count = sizeof(bpf) / sizeof(bpf[0]),
+		.arguments = arguments,
+		.argument_count = sizeof(arguments) / sizeof(arguments[0]),
 	};
 
 	return bm_filter_allow(&filter, err);

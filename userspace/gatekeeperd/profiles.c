@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* profile-ls, profile-show, profile-verify: what is defined and what is sealed. */
+#include "gatekeeperd/profiles.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define NAMES_MAX 4096
+#define PAGE_ROOM (BM_MESSAGE_MAX - 8192)
+
+/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/profiles. -ENOENT: it is not there. */
+static int installed_dir(char path[PATH_MAX])
+{
+	static const char below[] = "/share/benchmon/profiles";
+	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(below));
+
+	if (n <= 0)
+		return -ENOENT;
+	path[n] = '\0';
+	for (int i = 0; i < 3; i++) {
+		char *slash = strrchr(path, '/');
+
+		if (!slash)
+			return -ENOENT;
+		*slash = '\0';
+	}
+	memcpy(path + strlen(path), below, sizeof(below));
+	return 0;
+}
+
+/* The i-th of the directories: its fd, -1 when it is not there, -ENOENT after the last. */
+static int open_dir(int i, char path[PATH_MAX])
+{
+	if (i > 1)
+		return -ENOENT;
+	if (i == 0)
+		snprintf(path, PATH_MAX, "%s", PROFILE_DIR);
+	else if (installed_dir(path) < 0)
+		return -1;
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int profile_find(const char *name, struct bm_profile *ret, char *ret_file, struct bm_error *err)
+{
+	char path[PATH_MAX], remedy[128];
+	int r = bm_profile_name_check(name, err);
+
+	if (r < 0)
+		return r;
+	for (int i = 0;; i++) {
+		struct bm_error one = {};
+		autoclose dir = open_dir(i, path);
+
+		if (dir == -ENOENT)
+			break;
+		r = dir < 0 ? -ENOENT : bm_profile_load(dir, name, 0, ret, &one);
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return bm_fail(err, -r, one.rule, one.remedy, "%.180s/%.300s", path,
+				       one.message);
+		snprintf(ret_file, PATH_MAX, "%.4000s/%s.json", path, name);
+		return 0;
+	}
+	snprintf(remedy, sizeof(remedy),
+		 "see `benchmon profile ls`, or write " PROFILE_DIR "/%.32s.json", name);
+	return bm_fail(err, ENOENT, "profile", remedy, "there is no profile %.32s", name);
+}
+
+int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, struct bm_error *err)
+{
+	autosealed sealed = {};
+	autoprofile profile = {};
+	autosealkey key = {};
+	char file[PATH_MAX];
+	int r = profile_find(name, &profile, file, err);
+
+	if (r == 0)
+		r = bm_seal_key_open(d->state_dir, 0, false, &key, err);
+	if (r == 0)
+		r = bm_seal_read(d->state_dir, 0, &key, name, time(NULL), &sealed, err);
+	if (r == 0)
+		r = bm_seal_fits(&sealed, &profile, err);
+	if (r < 0)
+		return r;
+	*ret = sealed;
+	sealed = (struct bm_sealed){};
+	return 0;
+}
+
+void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next)
+{
+	static const char *const words[] = {
+		[BM_SEAL_ADDED] = "added", [BM_SEAL_KEPT] = "kept", [BM_SEAL_DROPPED] = "dropped"
+	};
+	autofree struct bm_seal_difference *list = NULL;
+	size_t count = 0, of[3] = {};
+
+	(void)d;
+	if (bm_seal_diff(old, next, &list, &count) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		of[list[i].change]++;
+	daemon_log(LOG_LEVEL_INFO, "profile %s sealed: addresses %s %zu, %s %zu, %s %zu",
+		   next->name, words[BM_SEAL_ADDED], of[BM_SEAL_ADDED], words[BM_SEAL_KEPT],
+		   of[BM_SEAL_KEPT], words[BM_SEAL_DROPPED], of[BM_SEAL_DROPPED]);
+}
+
+void profile_add_time(struct json_object *json, const char *key, int64_t seconds)
+{
+	char text[BM_TIME_LEN];
+
+	bm_json_add_string(json, key, bm_time_format((uint64_t)seconds * 1000000000, text));
+}
+
+void profile_add_page(struct json_object *reply, struct json_object *items, size_t offset)
+{
+	struct json_object *page = json_object_new_array();
+	size_t used = 0, i = offset;
+
+	for (; i < json_object_array_length(items); i++) {
+		struct json_object *item = json_object_array_get_idx(items, i);
+
+		used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
+		if (used > PAGE_ROOM) {
+			bm_json_add_int(reply, "next", (int64_t)i);
+			break;
+		}
+		json_object_array_add(page, json_object_get(item));
+	}
+	bm_json_add(reply, "items", page);
+}
+
+/* --- one profile -------------------------------------------------------------------------------
+ */
+
+struct look {
+	struct bm_profile profile;
+	struct bm_sealed sealed;
+	bool defined, has_seal;
+	char file[PATH_MAX];
+	const char *state;
+	struct bm_error err; /* why it can't be granted */
+};
+
+static void look_done(struct look *look)
+{
+	bm_profile_done(&look->profile);
+	bm_sealed_done(&look->sealed);
+}
+
+static const char *state_of(int r)
+{
+	switch (r) {
+	case 0:
+		return "sealed";
+	case -ENOENT:
+		return "unsealed";
+	case -EKEYEXPIRED:
+		return "expired";
+	case -ESTALE:
+		return "changed";
+	default:
+		return "refused";
+	}
+}
+
+static void look_at(struct daemon *d, const char *name, struct look *ret)
+{
+	autosealkey key = {};
+	int r = profile_find(name, &ret->profile, ret->file, &ret->err);
+
+	ret->defined = r == 0;
+	if (r < 0) {
+		ret->state = r == -ENOENT ? "undefined" : "refused";
+		return;
+	}
+	r = bm_seal_key_open(d->state_dir, 0, false, &key, &ret->err);
+	if (r == 0) {
+		r = bm_seal_read(d->state_dir, 0, &key, name, 0, &ret->sealed, &ret->err);
+		ret->has_seal = r == 0;
+	}
+	if (r == 0)
+		r = bm_seal_fits(&ret->sealed, &ret->profile, &ret->err);
+	if (r == 0) {
+		autosealed now = {};
+
+		r = bm_seal_read(d->state_dir, 0, &key, name, time(NULL), &now, &ret->err);
+	}
+	ret->state = state_of(r);
+}
+
+/* P of protocol/README.md */
+static struct json_object *look_to_json(const struct look *look, const char *name)
+{
+	struct json_object *json = json_object_new_object();
+	size_t addresses = 0;
+
+	bm_json_add_string(json, "name", name);
+	bm_json_add_string(json, "state", look->state);
+	if (look->defined) {
+		bm_json_add_string(json, "description", look->profile.description);
+		bm_json_add_string(json, "file", look->file);
+		bm_json_add_int(json, "max_age", look->profile.max_age);
+		bm_json_add_int(json, "overlap", look->profile.overlap);
+	}
+	if (look->has_seal) {
+		for (size_t i = 0; i < look->sealed.host_count; i++)
+			addresses += look->sealed.hosts[i].address_count;
+		profile_add_time(json, "sealed", look->sealed.sealed);
+		profile_add_time(json, "expires", look->sealed.expires);
+		bm_json_add_int(json, "host_count", (int64_t)look->sealed.host_count);
+		bm_json_add_int(json, "address_count", (int64_t)addresses);
+	}
+	if (look->err.code)
+		bm_json_add(json, "why", bm_error_to_json(&look->err));
+	return json;
+}
+
+static struct json_object *entry_to_json(const struct bm_profile_entry *entry)
+{
+	struct json_object *json = json_object_new_object();
+	char text[BM_DESTINATION_LEN];
+
+	if (entry->kind == BM_ENTRY_DISCOVER) {
+		bm_json_add_string(json, "discover", bm_discover_name(entry->discover));
+	} else if (entry->kind == BM_ENTRY_ADDRESS) {
+		bm_json_add_string(json, "destination",
+				   bm_destination_format(&entry->destination, text));
+	} else {
+		bm_json_add_string(json, "host", entry->host);
+		bm_json_add_string(json, "protocol",
+				   entry->destination.protocol == IPPROTO_UDP ? "udp" : "tcp");
+		bm_json_add_int(json, "port", entry->destination.port);
+	}
+	bm_json_add_string(json, "why", entry->why);
+	bm_json_add_bool(json, "uploads", entry->uploads);
+	return json;
+}
+
+static void add_item(struct json_object *items, const char *key, struct json_object *value)
+{
+	struct json_object *item = json_object_new_object();
+
+	bm_json_add(item, key, value);
+	json_object_array_add(items, item);
+}
+
+/* --- requests ----------------------------------------------------------------------------------
+ */
+
+static int name_of(struct bm_message *message, const char **ret, struct bm_error *err)
+{
+	*ret = bm_json_string(message->json, "name");
+	if (!*ret)
+		return bm_fail(err, EINVAL, "protocol", NULL, "\"name\" is missing");
+	return bm_profile_name_check(*ret, err);
+}
+
+struct names {
+	char (*list)[BM_PROFILE_NAME_LEN];
+	size_t count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void add_name(struct names *names, const char *file)
+{
+	size_t len = strlen(file);
+	char name[BM_PROFILE_NAME_LEN];
+
+	if (len < 6 || len - 5 >= sizeof(name) || strcmp(file + len - 5, ".json") ||
+	    names->count == NAMES_MAX)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(len - 5), file);
+	/* profile.schema.json stands beside them, and is none. */
+	if (bm_profile_name_check(name, NULL) < 0)
+		return;
+	for (size_t i = 0; i < names->count; i++)
+		if (!strcmp(names->list[i], name))
+			return;
+	memcpy(names->list[names->count++], name, sizeof(name));
+}
+
+/* Takes over fd, which may be below 0. */
+static void add_names(struct names *names, int fd)
+{
+	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		add_name(names, entry->d_name);
+}
+
+int request_profile_ls(struct daemon *d, struct connection *c, struct bm_message *message,
+		       struct json_object **ret_reply, struct bm_error *err)
+{
+	struct names names = { .list = calloc(NAMES_MAX, BM_PROFILE_NAME_LEN) };
+	autojson *items = json_object_new_array();
+	struct json_object *reply;
+	char path[PATH_MAX];
+	size_t offset;
+	int r = offset_of_request(message->json, &offset, err);
+
+	(void)c;
+	if (r == 0 && !names.list)
+		r = -ENOMEM;
+	if (r < 0) {
+		free(names.list);
+		return r;
+	}
+	for (int i = 0; i < 2; i++)
+		add_names(&names, open_dir(i, path));
+	/* One whose definition has gone is sealed and can't be granted. */
+	add_names(&names, openat(d->state_dir, BM_SEAL_DIR,
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+	qsort(names.list, names.count, sizeof(names.list[0]), compare_names);
+	for (size_t i = 0; i < names.count; i++) {
+		struct look look = {};
+
+		look_at(d, names.list[i], &look);
+		json_object_array_add(items, look_to_json(&look, names.list[i]));
+		look_done(&look);
+	}
+	free(names.list);
+	reply = json_object_new_object();
+	profile_add_page(reply, items, offset);
+	*ret_reply = reply;
+	return 0;
+}
+
+int request_profile_show(struct daemon *d, struct connection *c, struct bm_message *message,
+			 struct json_object **ret_reply, struct bm_error *err)
+{
+	autojson *items = json_object_new_array();
+	struct look look = {};
+	const char *name;
+	size_t offset;
+	int r = name_of(message, &name, err);
+
+	(void)c;
+	if (r == 0)
+		r = offset_of_request(message->json, &offset, err);
+	if (r < 0)
+		return r;
+	look_at(d, name, &look);
+	if (!look.defined) {
+		*err = look.err;
+		look_done(&look);
+		return -err->code;
+	}
+	for (size_t i = 0; i < look.profile.entry_count; i++)
+		add_item(items, "entry", entry_to_json(&look.profile.entries[i]));
+	for (size_t i = 0; i < look.sealed.host_count; i++)
+		add_item(items, "host", bm_sealed_host_to_json(&look.sealed.hosts[i]));
+	*ret_reply = json_object_new_object();
+	bm_json_add(*ret_reply, "profile", look_to_json(&look, name));
+	profile_add_page(*ret_reply, items, offset);
+	look_done(&look);
+	return 0;
+}
+
+int request_profile_verify(struct daemon *d, struct connection *c, struct bm_message *message,
+			   struct json_object **ret_reply, struct bm_error *err)
+{
+	struct look look = {};
+	const char *name;
+	int r = name_of(message, &name, err);
+
+	(void)c;
+	if (r < 0)
+		return r;
+	look_at(d, name, &look);
+	if (look.err.code) {
+		*err = look.err;
+		look_done(&look);
+		return -err->code;
+	}
+	*ret_reply = json_object_new_object();
+	bm_json_add(*ret_reply, "profile", look_to_json(&look, name));
+	look_done(&look);
+	return 0;
+}

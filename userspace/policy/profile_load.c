@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where a definition comes from: nobody but its owner may have written it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "policy/profile.h"
+
+#define RULE "profile-files"
+
+static int check_owner(int fd, const char *what, uid_t owner, mode_t kind, struct stat *st,
+		       struct bm_error *err)
+{
+	if (fstat(fd, st) < 0)
+		return bm_fail_errno(err, errno, "%s", what);
+	if ((st->st_mode & S_IFMT) != kind)
+		return bm_fail(err, EPERM, RULE, NULL, "%s is no %s", what,
+			       kind == S_IFDIR ? "directory" : "regular file");
+	if (st->st_uid && st->st_uid != owner)
+		return bm_fail(err, EPERM, RULE, "chown root it after you have read it",
+			       "%s belongs to uid %u, not to root", what, st->st_uid);
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return bm_fail(err, EPERM, RULE, "chmod go-w it after you have read it",
+			       "%s can be written by others than its owner", what);
+	return 0;
+}
+
+int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *ret,
+		    struct bm_error *err)
+{
+	autofree char *text = NULL;
+	autoclose fd = -1;
+	char file[BM_PROFILE_NAME_LEN + 8];
+	struct stat st;
+	size_t len;
+	int r = bm_profile_name_check(name, err);
+
+	if (r < 0)
+		return r;
+	snprintf(file, sizeof(file), "%.32s.json", name);
+	r = check_owner(dir, "the directory of profiles", owner, S_IFDIR, &st, err);
+	if (r < 0)
+		return r;
+	/* O_NONBLOCK: a FIFO of that name must not hold up the daemon. */
+	fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ELOOP)
+		return bm_fail(err, EPERM, RULE, "put the file itself there",
+			       "%s is a symbolic link", file);
+	if (fd < 0)
+		return bm_fail_errno(err, errno, "%s", file);
+	r = check_owner(fd, file, owner, S_IFREG, &st, err);
+	if (r < 0)
+		return r;
+	if (st.st_size > BM_PROFILE_MAX)
+		return bm_fail(err, EFBIG, "profile", "split it", "%s: larger than %d bytes", file,
+			       BM_PROFILE_MAX);
+	r = bm_read_fd(fd, BM_PROFILE_MAX, &text, &len);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "%s", file);
+	return bm_profile_parse(text, len, file, name, ret, err);
+}
