@@ -129,35 +129,26 @@ int tool_now(char **args)
 	return 0;
 }
 
-/* Each entry of a pinned map is written anew as it is, again and again, as a grant that excepts a
- * name does once.
+/*
+ * The entry of a pinned map is written anew as it is, again and again, as a grant that excepts a
+ * name does once for its Bench.
  */
 int tool_rewrite(char **args)
 {
 	static char value[1024];
-	uint64_t keys[64], count = 0;
+	uint64_t key = strtoull(args[1], NULL, 0);
 	union bpf_attr attr = { .pathname = (uintptr_t)args[0] };
 	int map = (int)syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
 
-	for (; map >= 0 && count < 64; count++) {
-		attr = (union bpf_attr){ .map_fd = (uint32_t)map,
-					 .key = count ? (uintptr_t)&keys[count - 1] : 0,
-					 .next_key = (uintptr_t)&keys[count] };
-		if (syscall(SYS_bpf, BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)) < 0)
-			break;
-	}
-	if (!count)
+	attr = (union bpf_attr){ .map_fd = (uint32_t)map,
+				 .key = (uintptr_t)&key,
+				 .value = (uintptr_t)value };
+	if (map < 0 || syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) < 0)
 		return setup(args[0]);
 	puts("rewriting");
 	fflush(stdout);
-	for (uint64_t i = 0;; i = (i + 1) % count) {
-		attr = (union bpf_attr){ .map_fd = (uint32_t)map,
-					 .key = (uintptr_t)&keys[i],
-					 .value = (uintptr_t)value };
-		if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) < 0)
-			return setup("look-up");
-		attr.flags = BPF_EXIST;
-		if (syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) < 0)
-			return setup("update");
-	}
+	attr.flags = BPF_EXIST;
+	while (syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) == 0)
+		;
+	return setup("update");
 }
