@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 4
+#define BM_ABI_VERSION 5
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -99,6 +99,7 @@ enum bm_hook {
 	BM_HOOK_SYSLOG,
 	BM_HOOK_QUOTA,
 	BM_HOOK_BIND,
+	BM_HOOK_RECVMSG, /* what came before its destination was taken back */
 	BM_HOOK_MAX,
 };
 
@@ -289,7 +290,7 @@ struct bm_dest_key {
 
 struct bm_dest {
 	__u32 grant;
-	__u32 pad;
+	__u32 closing;   /* revoked: nothing passes but the resets that tell the other end */
 	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
 };
 

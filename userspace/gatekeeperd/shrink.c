@@ -118,6 +118,7 @@ static const struct bm_first_argument bpf[] = {
 	{ "bpf", BPF_OBJ_GET },
 	{ "bpf", BPF_OBJ_GET_INFO_BY_FD },
 	{ "bpf", BPF_LINK_CREATE },
+	{ "bpf", BPF_ITER_CREATE },
 	{ "bpf", BPF_RAW_TRACEPOINT_OPEN },
 };
 
