@@ -58,7 +58,7 @@ CLI := $(call objects,cli)
 
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
-	kernfs member device sysctl passed attributes tells terminal bind interfaces
+	kernfs member device sysctl passed attributes tells terminal bind interfaces queued
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 
@@ -192,8 +192,8 @@ build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
 tests-built: all build/attack/payload $(E2E) $(UNIT)
 .PHONY: tests-built
 
-# These two make namespaces, interfaces and nft tables: they run in the guests.
-unit: $(filter-out %/test_nft %/test_link,$(UNIT))
+# These make namespaces, interfaces and nft tables: they run in the guests.
+unit: $(filter-out %/test_nft %/test_link %/test_sockdiag,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 fuzz: $(FUZZ)

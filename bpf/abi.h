@@ -101,6 +101,7 @@ enum bm_hook {
 	BM_HOOK_SYSLOG,
 	BM_HOOK_QUOTA,
 	BM_HOOK_BIND,
+	BM_HOOK_RECVMSG, /* what came before its destination was taken back */
 	BM_HOOK_MAX,
 };
 
@@ -291,7 +292,7 @@ struct bm_dest_key {
 
 struct bm_dest {
 	__u32 grant;
-	__u32 pad;
+	__u32 closing;   /* revoked: nothing passes but the resets that tell the other end */
 	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
 };
 

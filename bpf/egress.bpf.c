@@ -12,6 +12,9 @@
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
+#define TCP_OFFSET 12      /* of the header's length, behind which the flags are */
+#define TCP_RST 0x04
+#define TCP_ACK 0x10
 
 struct ports {
 	__be16 source;
@@ -76,6 +79,24 @@ static __always_inline bool is_discovery(struct __sk_buff *skb)
 		(first == BM_POOL6_FIRST && second == BM_POOL6_SECOND));
 }
 
+/*
+ * What SOCK_DESTROY sends while its destination is being taken back. It carries no data, and a
+ * Bench that has been revoked something can send it at most once for each connection it still has.
+ */
+static __always_inline bool is_reset(struct __sk_buff *skb, const struct bm_dest_key *key)
+{
+	bool v4 = skb->protocol == bpf_htons(0x0800);
+	__u32 head = v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr), size;
+	__u8 tcp[2];
+	__be16 len;
+
+	if (key->protocol != IPPROTO_TCP || bpf_skb_load_bytes(skb, v4 ? 2 : 4, &len, 2) ||
+	    bpf_skb_load_bytes(skb, head + TCP_OFFSET, tcp, sizeof(tcp)))
+		return false;
+	size = bpf_ntohs(len) - (v4 ? head : 0);
+	return (tcp[1] & ~TCP_ACK) == TCP_RST && size == (tcp[0] >> 4) * 4;
+}
+
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
@@ -92,7 +113,7 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 						   : parse6(skb, out, &key);
 	if (plain && (key.protocol == IPPROTO_TCP || key.protocol == IPPROTO_UDP))
 		rule = seal_rule(&key);
-	if (rule == BM_RULE_NONE)
+	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &key)))
 		return 1;
 	event = record_net(&key, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
 	if (event)

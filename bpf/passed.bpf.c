@@ -2,10 +2,13 @@
 /*
  * What is no file and comes in a message: sockets, and the kernel's anonymous inodes. A socket made
  * outside has met no wall: its cgroup is its maker's, so that no cgroup program of the Bench sees a
- * packet of it, and it may be connected already.
+ * packet of it, and it may be connected already. One of its own may have been on its way while a
+ * destination was taken back.
  */
+#include <linux/errno.h>
+
 #include "check.h"
-#include "kernel_socket.h"
+#include "queued.h"
 #include "subject.h"
 
 SEC("lsm/file_receive")
@@ -27,7 +30,7 @@ int BPF_PROG(bm_passed, struct file *file)
 	if (sk)
 		other = bench_of(sk->sk_cgrp_data.cgroup);
 	if (other && other->id == id)
-		return 0;
+		return check_queued(bench, sk);
 	record_file(id, BM_HOOK_RECEIVE, file, BM_R | BM_W, &decision);
 	return -EACCES;
 }

@@ -61,6 +61,8 @@ static __always_inline __u32 seal_rule(const struct bm_dest_key *key)
 	dest = bpf_map_lookup_elem(&destinations, key);
 	if (!dest)
 		return BM_RULE_NOT_SEALED;
+	if (dest->closing)
+		return BM_RULE_REVOKED;
 	return expired(dest->expiry_ns) ? BM_RULE_EXPIRED : BM_RULE_NONE;
 }
 

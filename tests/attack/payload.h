@@ -124,6 +124,9 @@ probe_fn tool_race, tool_swap, probe_forks, tool_flood;
 probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps_alone,
 	tool_blocked;
 
+/* queued.c */
+probe_fn tool_queued, tool_waits, tool_peer;
+
 /* serve.c */
 probe_fn tool_serve, tool_sniff, tool_listen;
 

@@ -55,6 +55,7 @@ static const enum kind kinds[] = {
 	[BM_HOOK_KEY] = KIND_SUBJECT,        [BM_HOOK_USERFAULTFD] = KIND_SUBJECT,
 	[BM_HOOK_CORE_DUMP] = KIND_SUBJECT,  [BM_HOOK_SYSLOG] = KIND_SUBJECT,
 	[BM_HOOK_QUOTA] = KIND_SUBJECT,      [BM_HOOK_BIND] = KIND_SUBJECT,
+	[BM_HOOK_RECVMSG] = KIND_NET,
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == BM_HOOK_MAX, "a kind for each hook");
 

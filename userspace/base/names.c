@@ -66,6 +66,7 @@ static const char *const hooks[] = {
 	[BM_HOOK_SYSLOG] = "syslog",
 	[BM_HOOK_QUOTA] = "quota",
 	[BM_HOOK_BIND] = "bind",
+	[BM_HOOK_RECVMSG] = "recvmsg",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 

@@ -313,6 +313,53 @@ int bm_cgroup_each(const struct bm_cgroup_ref *ref, int (*fn)(void *ctx, pid_t p
 	return each_below(ref->fd, ".", fn, ctx);
 }
 
+struct ids {
+	uint64_t *list;
+	size_t count;
+};
+
+static int ids_below(int parent, const char *name, struct ids *ids)
+{
+	autoclosedir DIR *dir = NULL;
+	autoclose fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct dirent *entry;
+	uint64_t *grown;
+	int r;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	grown = reallocarray(ids->list, ids->count + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	ids->list = grown;
+	r = id_of(fd, &grown[ids->count]);
+	if (r < 0)
+		return r;
+	ids->count++;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	TAKE_FD(fd);
+	while (r == 0 && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			r = ids_below(dirfd(dir), entry->d_name, ids);
+	return r;
+}
+
+int bm_cgroup_ids(const struct bm_cgroup_ref *ref, uint64_t **ret, size_t *ret_count)
+{
+	struct ids ids = {};
+	int r = ids_below(ref->fd, ".", &ids);
+
+	if (r < 0) {
+		free(ids.list);
+		return r;
+	}
+	*ret = ids.list;
+	*ret_count = ids.count;
+	return 0;
+}
+
 bool bm_cgroup_holds(const struct bm_cgroup_ref *ref, pid_t pid)
 {
 	char path[BM_CGROUP_PATH];

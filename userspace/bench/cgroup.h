@@ -42,6 +42,9 @@ int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
 /* Removes it and its children; 0 also when it is gone. */
 int bm_cgroup_remove(const char *path, struct bm_error *err);
 
+/* The ids of it and of those below, outermost first; *ret is the caller's. */
+int bm_cgroup_ids(const struct bm_cgroup_ref *ref, uint64_t **ret, size_t *ret_count);
+
 /* True for a process in it or below. */
 bool bm_cgroup_holds(const struct bm_cgroup_ref *ref, pid_t pid);
 

@@ -71,6 +71,7 @@ int cmd_revoke(struct cli *cli, struct bm_error *err)
 	struct json_object *revoked;
 	autoclose socket = -1;
 	char shown[CLI_SHORT];
+	int64_t sockets;
 	int r = request_of(cli, request, err);
 
 	if (r == 0)
@@ -94,6 +95,8 @@ int cmd_revoke(struct cli *cli, struct bm_error *err)
 		printf("%s revoked\n", cli_show(id ?: "", shown, sizeof(shown)));
 	}
 	print_found(bm_json_get(reply, "found", json_type_array));
+	if (bm_json_int(reply, "sockets", &sockets) == 0 && sockets)
+		printf("  connections ended: %lld\n", (long long)sockets);
 	if (!revoked || !json_object_array_length(revoked))
 		printf("nothing was granted\n");
 	return 0;

@@ -103,10 +103,15 @@ bool bench_alive(const struct bench *bench); /* lifecycle.c */
 int bench_usable(const struct bench *bench, struct bm_error *err);
 void now_text(char ret[40]);
 
-/* revoke.c */
-/* ret_found (an array, may be NULL) gets what was found held, and what was done about it. */
-int grant_revoke(struct daemon *d, struct bench *bench, struct grant *grant,
-		 struct json_object *ret_found, struct bm_error *err);
+/* What came of a revocation. */
+struct revoked {
+	struct json_object *found; /* an array: what was held, and what was done about it */
+	size_t sockets;            /* that were ended */
+};
+
+/* revoke.c. Adds to *ret, which may be NULL. */
+int grant_revoke(struct daemon *d, struct bench *bench, struct grant *grant, struct revoked *ret,
+		 struct bm_error *err);
 
 /* streams.c */
 void streams_wake(struct daemon *d);

@@ -385,6 +385,9 @@ static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, str
 
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	/* As for files: what meets a socket's queue after the end has to be there before. */
+	if (r == 0 && g->expiry_ns)
+		r = bm_recall_attach(d->kernel, err);
 	return r < 0 ? r : bench_net_grant(d, bench, g, err);
 }
 

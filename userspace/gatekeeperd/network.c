@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "gatekeeperd/recall.h"
 #include "network/link.h"
+#include "network/sockdiag.h"
 
 bool bench_shares_net(const struct bench *bench)
 {
@@ -125,24 +127,72 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 	return r;
 }
 
-int bench_net_revoke(struct daemon *d, struct bench *bench, const struct grant *g,
-		     struct bm_error *err)
-{
-	struct bm_dest_key key = grant_dest_key(bench, g);
+struct closing {
+	struct bench *bench;
+	const struct grant *g;
 	struct bm_nft nft;
-	size_t others = 0;
-	int r;
+	size_t sockets;
+};
 
-	r = bm_dest_drop(d->kernel, &key);
+/* Whom it could not be told still hears nothing any more. */
+static void end_sockets(struct closing *c)
+{
+	struct bm_sockets of = { .netns = c->nft.netns };
+	autofree uint64_t *cgroups = NULL;
+	struct bm_error err = {};
+	int r = 0;
+
+	if (bench_shares_net(c->bench)) {
+		r = bm_cgroup_ids(&c->bench->cgroup, &cgroups, &of.cgroup_count);
+		of.cgroups = cgroups;
+	}
+	if (r < 0)
+		bm_fail_errno(&err, -r, "cgroups of Bench %s", c->bench->name);
+	else
+		r = bm_sockets_destroy(&of, &c->g->destination, &c->sockets, &err);
+	if (r < 0)
+		daemon_log_error("end its connections", &err);
+}
+
+/* The resets leave by what nft still lets through; then it lets nothing through. */
+static int end_traffic(void *arg, struct bm_error *err)
+{
+	struct closing *c = arg;
+
+	end_sockets(c);
+	return bm_nft_remove(&c->nft, &c->g->destination, err);
+}
+
+static int close_destination(struct daemon *d, struct closing *c, struct json_object *found,
+			     struct bm_error *err)
+{
+	struct bm_dest_key key = grant_dest_key(c->bench, c->g);
+	int r = bm_dest_close(d->kernel, &key);
+
 	if (r == 0)
 		r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "destinations");
-	if ((bench_alive(bench) || bench_shares_net(bench)) && bench_nft(bench, &nft)) {
-		r = bm_nft_remove(&nft, &g->destination, err);
-		if (r < 0)
-			return r;
-	}
+	if ((bench_alive(c->bench) || bench_shares_net(c->bench)) && bench_nft(c->bench, &c->nft))
+		r = recall_net(d, c->bench, end_traffic, c, found, err);
+	else
+		r = bench_alive(c->bench) ? 0 : recall_end_outlived(c->bench, found, err);
+	if (r < 0)
+		return r;
+	r = bm_dest_drop(d->kernel, &key);
+	return r < 0 ? bm_fail_errno(err, -r, "destinations") : 0;
+}
+
+int bench_net_revoke(struct daemon *d, struct bench *bench, const struct grant *g,
+		     struct json_object *found, size_t *ret_sockets, struct bm_error *err)
+{
+	struct closing closing = { .bench = bench, .g = g };
+	size_t others = 0;
+	int r = close_destination(d, &closing, found, err);
+
+	*ret_sockets = closing.sockets;
+	if (r < 0)
+		return r;
 	for (const struct grant *other = bench->grants; other; other = other->next)
 		others += other != g && other->kind == GRANT_NET;
 	if (!others && bench->linked) {

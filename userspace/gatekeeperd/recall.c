@@ -176,7 +176,7 @@ static int await_end(struct doomed *doomed, unsigned wait_ms)
 	return r;
 }
 
-static void start_recalling(struct bench *bench)
+void recall_begin(struct bench *bench)
 {
 	bench->recalling = true;
 	backoff_reset(&bench->review);
@@ -210,7 +210,7 @@ static int deal_with(struct daemon *d, struct bench *bench, struct grant *g,
 		return bm_fail_errno(err, -r, "kill what maps the object");
 	if (!stays)
 		return 0;
-	start_recalling(bench);
+	recall_begin(bench);
 	r = bm_recall_attach(d->kernel, err);
 	return r < 0 ? r : barred_mark(d, bench, held, g->number, err);
 }
@@ -242,9 +242,19 @@ static int find_object(struct bench *bench, struct grant *g, struct bm_held_obje
 	return r;
 }
 
-static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
-			 struct doomed *doomed, struct json_object *found, struct bm_error *err)
+struct frozen {
+	struct daemon *d;
+	struct bench *bench;
+	struct grant *g;
+	struct doomed doomed;
+	struct json_object *found;
+};
+
+static int recall_frozen(void *arg, struct bm_error *err)
 {
+	struct frozen *f = arg;
+	struct bench *bench = f->bench;
+	struct grant *g = f->g;
 	struct bm_held_object object;
 	autoclose fd = -1;
 	autoheld held = {};
@@ -253,12 +263,11 @@ static int recall_frozen(struct daemon *d, struct bench *bench, struct grant *g,
 	if (r == 0)
 		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
 	if (r == 0)
-		r = find_held(d, bench, &object, NULL, &held, err);
-	return r < 0 ? r : deal_with(d, bench, g, &held, doomed, found, err);
+		r = find_held(f->d, bench, &object, NULL, &held, err);
+	return r < 0 ? r : deal_with(f->d, bench, g, &held, &f->doomed, f->found, err);
 }
 
-/* Never a revocation that has taken back less than it says. */
-static int end_all(struct bench *bench, struct json_object *found, const struct bm_error *why,
+int recall_end_all(struct bench *bench, struct json_object *found, const struct bm_error *why,
 		   struct bm_error *err)
 {
 	struct json_object *json = json_object_new_object();
@@ -282,45 +291,52 @@ static int any(void *ctx, pid_t pid)
 	return 1;
 }
 
-static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
-			 struct json_object *found, struct bm_error *err)
+int recall_end_outlived(struct bench *bench, struct json_object *found, struct bm_error *err)
+{
+	struct bm_error why = {};
+
+	if (bench->cgroup.fd < 0 || bm_cgroup_each(&bench->cgroup, any, NULL) == 0)
+		return 0;
+	bm_fail(&why, ESRCH, "recall", NULL, "its init has ended, and others live on");
+	return recall_end_all(bench, found, &why, err);
+}
+
+int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_error *err), void *arg,
+			struct bm_error *err)
 {
 	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	struct doomed doomed = {};
-	struct bm_error why = {};
-	int r, ended;
+	int r;
 
-	/* Without its init nobody knows its mounts any more. */
-	if (!bench_alive(bench)) {
-		if (bench->cgroup.fd < 0 || bm_cgroup_each(&bench->cgroup, any, NULL) == 0)
-			return 0;
-		bm_fail(&why, ESRCH, "recall", NULL, "its init has ended, and others live on");
-		return end_all(bench, found, &why, err);
-	}
-	r = bm_cgroup_freeze(&bench->cgroup, true, &why);
+	bench->cgroup.wait_ms = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
+	r = bm_cgroup_freeze(&bench->cgroup, true, err);
 	if (r == 0)
-		r = recall_frozen(d, bench, g, &doomed, found, &why);
+		r = fn(arg, err);
 	if (r == 0 && !paused)
-		r = bm_cgroup_freeze(&bench->cgroup, false, &why);
-	ended = await_end(&doomed, bench->cgroup.wait_ms);
-	if (r == 0 && ended < 0)
-		r = bm_fail_errno(&why, -ended, "wait for the end of what maps the object");
-	if (r == 0)
-		return 0;
-	r = end_all(bench, found, &why, err);
-	if (r == 0)
-		bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, NULL);
+		r = bm_cgroup_freeze(&bench->cgroup, false, err);
+	bench->cgroup.wait_ms = 0;
 	return r;
 }
 
 int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
 		 struct bm_error *err)
 {
-	int r;
+	struct frozen frozen = { .d = d, .bench = bench, .g = g, .found = found };
+	unsigned patience = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
+	struct bm_error why = {};
+	int r, ended;
 
-	bench->cgroup.wait_ms = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
-	r = carry_through(d, bench, g, found, err);
-	bench->cgroup.wait_ms = 0;
+	/* Without its init nobody knows its mounts any more. */
+	if (!bench_alive(bench))
+		return recall_end_outlived(bench, found, err);
+	r = recall_while_frozen(bench, recall_frozen, &frozen, &why);
+	ended = await_end(&frozen.doomed, patience);
+	if (r == 0 && ended < 0)
+		r = bm_fail_errno(&why, -ended, "wait for the end of what maps the object");
+	if (r == 0)
+		return 0;
+	r = recall_end_all(bench, found, &why, err);
+	if (r == 0)
+		bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, NULL);
 	return r;
 }
 
@@ -341,7 +357,7 @@ int recall_attached(struct daemon *d, struct bench *bench, const struct bm_forei
 				       bm_held_kind_name(held.list[i].kind), held.list[i].path);
 	if (r < 0 || !held.count)
 		return r;
-	start_recalling(bench);
+	recall_begin(bench);
 	r = bm_recall_attach(d->kernel, err);
 	return r < 0 ? r : barred_mark(d, bench, &held, 0, err);
 }
@@ -358,23 +374,29 @@ void recall_regranted(struct daemon *d, struct bench *bench)
 		barred_mark(d, bench, &held, 0, NULL);
 }
 
+static bool looks_clean(struct daemon *d, struct bench *bench)
+{
+	autoheld held = {};
+	size_t sockets;
+
+	return find_held(d, bench, NULL, NULL, &held, NULL) == 0 && !held.count &&
+	       bm_queued_count(d->kernel, bench->id, &sockets, NULL) == 0 && !sockets;
+}
+
 /*
  * True when nothing is held. While its tasks run a descriptor may wander from one that was not
  * looked at yet to one that was: so the answer counts only when they are frozen.
  */
 static bool is_clean(struct daemon *d, struct bench *bench)
 {
-	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	autoheld first = {}, second = {};
-	bool clean;
+	bool paused = bm_cgroup_frozen(&bench->cgroup), clean;
 
 	if (!bench_alive(bench))
 		return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
-	if (find_held(d, bench, NULL, NULL, &first, NULL) < 0 || first.count)
+	if (!looks_clean(d, bench))
 		return false;
 	bench->cgroup.wait_ms = SHORT_MS;
-	clean = bm_cgroup_freeze(&bench->cgroup, true, NULL) == 0 &&
-		find_held(d, bench, NULL, NULL, &second, NULL) == 0 && !second.count;
+	clean = bm_cgroup_freeze(&bench->cgroup, true, NULL) == 0 && looks_clean(d, bench);
 	if (!paused)
 		bm_cgroup_freeze(&bench->cgroup, false, NULL);
 	bench->cgroup.wait_ms = 0;
@@ -406,15 +428,14 @@ static uint64_t end_if_expired(struct daemon *d, struct bench *bench, struct gra
 	return bench->ending.due_ns;
 }
 
-/* The earliest end of what is left; 0: none. *ret_files: of files, which need the hooks. */
-static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_files)
+/* The earliest end of what is left; 0: none. *ret_some: what needs the hooks. */
+static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_some)
 {
 	uint64_t earliest = 0;
 	struct grant *next;
 
 	for (struct grant *g = bench->grants; g; g = next) {
 		size_t count = bench->grant_count;
-		bool file = g->kind == GRANT_FILE;
 		uint64_t again;
 
 		next = g->next;
@@ -427,7 +448,7 @@ static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_fil
 			earliest = 0;
 			continue;
 		}
-		*ret_files |= file;
+		*ret_some = true;
 		earliest = sooner(earliest, again);
 	}
 	return earliest;
@@ -452,20 +473,20 @@ static void let_go_if_clean(struct daemon *d, struct bench *bench)
 void recall_review(struct daemon *d)
 {
 	struct bm_error err = {};
-	bool held = false, files = false;
+	bool held = false, expiring = false;
 	uint64_t next = 0;
 
 	/* A Bench that is not restored yet has neither mounts nor tasks to look at. */
 	if (d->restoring)
 		return;
 	for (struct bench *b = d->model.benches; b; b = b->next) {
-		next = sooner(next, end_expired(d, b, &files));
+		next = sooner(next, end_expired(d, b, &expiring));
 		let_go_if_clean(d, b);
 		held |= b->recalling;
 		if (b->recalling && b->state == BENCH_READY)
 			next = sooner(next, b->review.due_ns);
 	}
-	if (!held && !files && bm_recall_attached(d->kernel) &&
+	if (!held && !expiring && bm_recall_attached(d->kernel) &&
 	    bm_recall_detach(d->kernel, &err) < 0)
 		daemon_log_error("detach the hooks of a recall", &err);
 	daemon_timer(d, next);

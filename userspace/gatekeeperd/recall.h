@@ -16,6 +16,13 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		 struct bm_error *err);
 
 /*
+ * The same of a net grant, whose destination is closed: fn runs while no call is in the kernel;
+ * what lies in sockets from there is refused from now on.
+ */
+int recall_net(struct daemon *d, struct bench *bench, int (*fn)(void *arg, struct bm_error *err),
+	       void *arg, struct json_object *found, struct bm_error *err);
+
+/*
  * For a container that ran before it was attached, with its tasks frozen: what it holds of the
  * host's files is refused from now on, also by the mounts of foreign, which will be detached.
  * -EBUSY: it maps some.
@@ -25,6 +32,17 @@ int recall_attached(struct daemon *d, struct bench *bench, const struct bm_forei
 
 /* After a grant: directories held from before that lie in it may be used again. */
 void recall_regranted(struct daemon *d, struct bench *bench);
+
+/* What both are made of. Something is held of what is not granted: the hooks stay attached. */
+void recall_begin(struct bench *bench);
+/* Runs fn with the Bench's tasks frozen. On failure they may be left so. */
+int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_error *err), void *arg,
+			struct bm_error *err);
+/* Kills all in it: never a revocation that has taken back less than it says. */
+int recall_end_all(struct bench *bench, struct json_object *found, const struct bm_error *why,
+		   struct bm_error *err);
+/* For a Bench whose init has ended: nobody knows any more what the others hold. */
+int recall_end_outlived(struct bench *bench, struct json_object *found, struct bm_error *err);
 
 /* Its time has come. */
 bool has_expired(const struct grant *g);

@@ -48,12 +48,14 @@ static void add_mounts(struct json_object *fields, const struct grant *g)
 	bm_json_add(fields, "mounts", mounts);
 }
 
-int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
-		 struct json_object *ret_found, struct bm_error *err)
+int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct revoked *ret,
+		 struct bm_error *err)
 {
 	struct json_object *found = json_object_new_array(), *fields;
 	bool file = g->kind == GRANT_FILE;
-	int r = file ? revoke_file(d, bench, g, found, err) : bench_net_revoke(d, bench, g, err);
+	size_t sockets = 0;
+	int r = file ? revoke_file(d, bench, g, found, err)
+		     : bench_net_revoke(d, bench, g, found, &sockets, err);
 
 	if (r < 0) {
 		backoff_failed(&bench->ending, bm_now_ns(CLOCK_BOOTTIME), ENDING_FIRST_NS,
@@ -62,19 +64,23 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g,
 		return r;
 	}
 	backoff_reset(&bench->ending);
-	for (size_t i = 0; ret_found && i < json_object_array_length(found); i++)
-		json_object_array_add(ret_found,
+	for (size_t i = 0; ret && i < json_object_array_length(found); i++)
+		json_object_array_add(ret->found,
 				      json_object_get(json_object_array_get_idx(found, i)));
+	if (ret)
+		ret->sockets += sockets;
 	fields = json_object_new_object();
 	bm_json_add_int(fields, "grant", g->number);
 	if (g->closed)
 		bm_json_add_bool(fields, "closed", true);
 	if (has_expired(g))
 		bm_json_add_string(fields, "reason", "expired");
-	if (file) {
+	if (file)
 		add_mounts(fields, g);
+	else
+		bm_json_add_int(fields, "sockets", (int64_t)sockets);
+	if (file || json_object_array_length(found))
 		bm_json_add(fields, "found", json_object_get(found));
-	}
 	json_object_put(found);
 	r = bench_record(d, bench, "revoke", fields, err);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
@@ -112,40 +118,66 @@ static void add_id(struct json_object *list, const struct bench *bench, uint32_t
 	json_object_array_add(list, json_object_new_string(id));
 }
 
+static void add_revoked(struct json_object *reply, const struct revoked *revoked)
+{
+	bm_json_add(reply, "found", revoked->found);
+	bm_json_add_int(reply, "sockets", (int64_t)revoked->sockets);
+}
+
+static int revoke_one(struct daemon *d, const char *id, struct json_object *list,
+		      struct revoked *revoked, struct bm_error *err)
+{
+	struct grant *grant = NULL, *first;
+	struct bench *bench = NULL;
+	int r = find_grant(d, id, &bench, &grant, err);
+
+	if (r < 0)
+		return r;
+	do {
+		first = nested_first(bench, grant);
+		add_id(list, bench, first->number);
+		r = grant_revoke(d, bench, first, revoked, err);
+	} while (r == 0 && first != grant);
+	return r;
+}
+
+static int revoke_all(struct daemon *d, struct bench *bench, struct json_object *list,
+		      struct revoked *revoked, struct bm_error *err)
+{
+	int r = 0;
+
+	while (r == 0 && bench->grants) {
+		struct grant *first = nested_first(bench, bench->grants);
+
+		add_id(list, bench, first->number);
+		r = grant_revoke(d, bench, first, revoked, err);
+	}
+	return r;
+}
+
 int request_revoke(struct daemon *d, struct connection *c, struct bm_message *message,
 		   struct json_object **ret_reply, struct bm_error *err)
 {
+	struct revoked revoked = { .found = json_object_new_array() };
 	const char *id = bm_json_string(message->json, "grant");
-	struct json_object *list = json_object_new_array(), *found = json_object_new_array();
+	struct json_object *list = json_object_new_array();
 	struct bench *bench;
-	struct grant *grant, *first;
 	int r;
 
 	(void)c;
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "revoked", list);
-	bm_json_add(*ret_reply, "found", found);
 	if (id) {
-		r = find_grant(d, id, &bench, &grant, err);
-		if (r < 0)
-			return r;
-		do {
-			first = nested_first(bench, grant);
-			add_id(list, bench, first->number);
-			r = grant_revoke(d, bench, first, found, err);
-		} while (r == 0 && first != grant);
-		recall_review(d);
-		return r;
+		r = revoke_one(d, id, list, &revoked, err);
+	} else if (!bm_json_bool(message->json, "all")) {
+		r = bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
+			    "revoke: no grant is named");
+	} else {
+		r = bench_of_request(d, message->json, &bench, err);
+		if (r == 0)
+			r = revoke_all(d, bench, list, &revoked, err);
 	}
-	if (!bm_json_bool(message->json, "all"))
-		return bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
-			       "revoke: no grant is named");
-	r = bench_of_request(d, message->json, &bench, err);
-	while (r == 0 && bench->grants) {
-		first = nested_first(bench, bench->grants);
-		add_id(list, bench, first->number);
-		r = grant_revoke(d, bench, first, found, err);
-	}
+	add_revoked(*ret_reply, &revoked);
 	recall_review(d);
 	return r;
 }

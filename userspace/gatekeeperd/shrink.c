@@ -123,6 +123,7 @@ static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_OBJ_GET },
 	{ "bpf", BPF_OBJ_GET_INFO_BY_FD },
 	{ "bpf", BPF_LINK_CREATE },
+	{ "bpf", BPF_ITER_CREATE },
 	{ "bpf", BPF_RAW_TRACEPOINT_OPEN },
 	{ "setgroups", 0 },
 	{ "setresgid", BM_NOBODY },

@@ -41,7 +41,7 @@ struct bm_cgroup_program {
 extern const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX];
 
 /* Programs that are attached only while a recall needs them; by pin name. */
-#define BM_RECALL_PROGRAM_MAX 5
+#define BM_RECALL_PROGRAM_MAX 8
 extern const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX];
 bool bm_recall_program(const struct bpf_program *program);
 
@@ -53,6 +53,7 @@ struct bm_kernel {
 	} map;
 	int program[BM_CGROUP_PROGRAM_MAX];
 	int recall[BM_RECALL_PROGRAM_MAX];
+	int queued_list;                   /* an iterator */
 	volatile struct bm_config *config; /* the programs' own memory, mapped */
 	struct ring_buffer *ring;
 	void (*event)(void *ctx, const void *record, size_t size);

@@ -62,7 +62,11 @@ int bm_except_get(struct bm_kernel *kernel, uint32_t bench, uint64_t object, con
 		  struct bm_except *ret);
 int bm_dest_put(struct bm_kernel *kernel, const struct bm_dest_key *key, const struct bm_dest *dest,
 		struct bm_error *err);
+/* From now on nothing passes but resets of connections that are being ended; and then not those
+ * either. Both are 0 also when it was not there. */
+int bm_dest_close(struct bm_kernel *kernel, const struct bm_dest_key *key);
 int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key);
+/* And is not closed. */
 bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key);
 
 /*
@@ -80,14 +84,21 @@ int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_ke
 		    size_t *ret_dropped);
 
 /*
- * The hooks that descriptors and working directories meet whose grant is gone. Hot for everybody on
- * the machine, so attached only while needed; pinned, so that they stay without the daemon. On
- * failure some may be attached. Both are 0 also when there was nothing to do.
+ * The hooks that descriptors, working directories and sockets meet whose grant is gone. Hot for
+ * everybody on the machine, so attached only while needed; pinned, so that they stay without the
+ * daemon. On failure some may be attached. Both are 0 also when there was nothing to do.
  */
 int bm_recall_attach(struct bm_kernel *kernel, struct bm_error *err);
 int bm_recall_detach(struct bm_kernel *kernel, struct bm_error *err);
 /* True when any is attached. */
 bool bm_recall_attached(struct bm_kernel *kernel);
+
+/*
+ * How many descriptors of the Bench's tasks are sockets in which something lies from what it may
+ * not reach any more: those that the hooks refuse. A task that runs may hide one meanwhile.
+ */
+int bm_queued_count(struct bm_kernel *kernel, uint32_t bench, size_t *ret_count,
+		    struct bm_error *err);
 
 /* A file that the runtime or the operator gave a process of the Bench; device as st_dev. */
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);

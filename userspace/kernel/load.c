@@ -171,6 +171,17 @@ static int pin_maps(struct benchmon *skel, struct bm_error *err)
 	return 0;
 }
 
+/* Attached for good; an iterator is only ever read. */
+static bool is_hook(const struct bpf_program *program)
+{
+	enum bpf_prog_type type = bpf_program__type(program);
+
+	return !bm_recall_program(program) &&
+	       (type == BPF_PROG_TYPE_LSM ||
+		(type == BPF_PROG_TYPE_TRACING &&
+		 bpf_program__expected_attach_type(program) != BPF_TRACE_ITER));
+}
+
 /*
  * LSM and tracing programs are attached here and for all; cgroup programs wait for a Bench, those
  * of a recall for a revocation.
@@ -178,15 +189,13 @@ static int pin_maps(struct benchmon *skel, struct bm_error *err)
 static int pin_program(struct bpf_program *program, struct bm_error *err)
 {
 	const char *name = bpf_program__name(program) + strlen("bm_");
-	enum bpf_prog_type type = bpf_program__type(program);
 	char path[PIN_PATH];
 	struct bpf_link *link;
 	int r;
 
 	if (!bpf_program__autoload(program))
 		return 0;
-	if (!bm_recall_program(program) &&
-	    (type == BPF_PROG_TYPE_LSM || type == BPF_PROG_TYPE_TRACING)) {
+	if (is_hook(program)) {
 		link = bpf_program__attach(program);
 		r = libbpf_get_error(link);
 		/* It only records. A kernel that has it inlined still enforces. */
@@ -336,11 +345,8 @@ static int check_links(struct bm_error *err)
 		return bm_fail_errno(err, errno, "BPF object");
 	r = bm_choose_programs(skel->obj);
 	bpf_object__for_each_program(program, skel->obj) {
-		enum bpf_prog_type type = bpf_program__type(program);
-
 		if (r < 0 || !bpf_program__autoload(program) || program == skel->progs.bm_refused ||
-		    bm_recall_program(program) ||
-		    (type != BPF_PROG_TYPE_LSM && type != BPF_PROG_TYPE_TRACING))
+		    !is_hook(program))
 			continue;
 		r = check_link(program, err);
 	}
@@ -372,7 +378,7 @@ static int adopt(struct bm_kernel *kernel, struct bm_error *err)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return open_pin("programs", "queued_list", &kernel->queued_list, err);
 }
 
 int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
@@ -387,6 +393,7 @@ int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
 	memset(&kernel->map, 0xff, sizeof(kernel->map));
 	memset(kernel->program, 0xff, sizeof(kernel->program));
 	memset(kernel->recall, 0xff, sizeof(kernel->recall));
+	kernel->queued_list = -1;
 	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
 		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
 			       "no bpffs at " BM_BPFFS);
@@ -419,6 +426,7 @@ void bm_kernel_close(struct bm_kernel *kernel)
 		bm_close(kernel->program[i]);
 	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
 		bm_close(kernel->recall[i]);
+	bm_close(kernel->queued_list);
 	free(kernel);
 }
 

@@ -74,6 +74,14 @@ int bm_dest_put(struct bm_kernel *kernel, const struct bm_dest_key *key, const s
 	return r < 0 ? bm_fail_errno(err, -r, "destinations") : 0;
 }
 
+int bm_dest_close(struct bm_kernel *kernel, const struct bm_dest_key *key)
+{
+	struct bm_dest dest = { .closing = 1 };
+	int r = bpf_map_update_elem(kernel->map.destinations, key, &dest, BPF_EXIST);
+
+	return r == -ENOENT ? 0 : r;
+}
+
 int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key)
 {
 	int r = bpf_map_delete_elem(kernel->map.destinations, key);
@@ -85,7 +93,7 @@ bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key)
 {
 	struct bm_dest dest;
 
-	return bpf_map_lookup_elem(kernel->map.destinations, key, &dest) == 0;
+	return bpf_map_lookup_elem(kernel->map.destinations, key, &dest) == 0 && !dest.closing;
 }
 
 /*
