@@ -154,7 +154,7 @@ static void life_of_a_bench(void **state)
 	assert_int_equal(g->inode, 6);
 	assert_true(g->writable);
 	assert_int_equal(g->confirmed_uid, 1000);
-	assert_int_equal(bench_grant(bench, 2)->destination.port, 80);
+	assert_int_equal(bench_grant(bench, 2)->hosts.list[0].list[0].to.port, 80);
 
 	say("revoke", "{" B1 ",'grant':1}");
 	replayed();

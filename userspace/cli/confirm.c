@@ -55,10 +55,48 @@ static void print_file(FILE *out, struct json_object *c)
 					 : "as they are, not mapped");
 }
 
+void cli_print_hosts(FILE *out, struct json_object *grant, const char *before)
+{
+	struct json_object *hosts = bm_json_get(grant, "hosts", json_type_array);
+	char shown[CLI_SHOWN];
+
+	for (size_t i = 0; hosts && i < json_object_array_length(hosts); i++) {
+		struct json_object *host = json_object_array_get_idx(hosts, i);
+		const char *name = bm_json_string(host, "host");
+		int64_t count = 0;
+
+		if (bm_json_int(host, "left_out", &count) == 0) {
+			fprintf(out, "%sand %lld more\n", before, (long long)count);
+			continue;
+		}
+		bm_json_int(host, "addresses", &count);
+		fprintf(out, "%s%s, addresses: %lld%s\n", before,
+			name && *name ? cli_show(name, shown, sizeof(shown)) : "no name",
+			(long long)count, bm_json_bool(host, "revoked") ? " (revoked)" : "");
+	}
+}
+
+static void print_profile(FILE *out, struct json_object *c)
+{
+	char shown[CLI_SHOWN];
+
+	row(out, "profile", cli_show_key(c, "profile", shown, sizeof(shown)));
+	cli_print_hosts(out, c, "  host      ");
+	fprintf(out, "  %-8s  %.19sZ\n", "sealed to",
+		cli_show_key(c, "expires", shown, sizeof(shown)));
+	if (bm_json_bool(c, "uploads"))
+		row(out, "uploads", "yes: data can leave by it");
+	row(out, "rights", "these hosts' addresses and ports alone; no DNS, nothing incoming");
+}
+
 static void print_net(FILE *out, struct json_object *c)
 {
 	char shown[CLI_SHOWN];
 
+	if (bm_json_string(c, "profile")) {
+		print_profile(out, c);
+		return;
+	}
 	row(out, "to", cli_show_key(c, "destination", shown, sizeof(shown)));
 	if (bm_json_bool(c, "private"))
 		row(out, "private", "yes: an address of a private network");

@@ -11,6 +11,9 @@
 /* What the daemon sees, aligned. confirm is C of protocol/README.md. */
 void cli_confirm_print(FILE *out, struct json_object *confirm);
 
+/* The hosts of a net grant, a line each. */
+void cli_print_hosts(FILE *out, struct json_object *grant, const char *before);
+
 /*
  * Shows it and has it confirmed. yes: not asked, shown on out (NULL: not shown). *ret_how is
  * what the record will say. -ECANCELED: refused, or interrupted.

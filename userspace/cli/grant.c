@@ -132,8 +132,13 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 		return r;
 	bm_json_add_string(request, "bench", bench);
 	bm_json_add_string(request, "kind", "net");
-	bm_json_add_string(request, "destination", destination);
-	bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
+	/* No name of a profile has a colon, and no destination goes without. */
+	if (strchr(destination, ':')) {
+		bm_json_add_string(request, "destination", destination);
+		bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
+	} else {
+		bm_json_add_string(request, "profile", destination);
+	}
 	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
 }
 
@@ -182,6 +187,9 @@ void cli_grant_print(struct json_object *grant)
 		       cli_show_key(grant, "dest", to, sizeof(to)),
 		       cli_show_key(grant, "rights", rights, sizeof(rights)));
 		cli_print_excepts(stdout, grant, "  except  ");
+	} else if (bm_json_string(grant, "profile")) {
+		printf("profile %s, until %.19sZ\n", cli_show_key(grant, "profile", to, sizeof(to)),
+		       cli_show_key(grant, "seal_expires", from, sizeof(from)));
 	} else {
 		printf("%s\n", cli_show_key(grant, "destination", to, sizeof(to)));
 	}
@@ -205,7 +213,9 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	if (net && (args->operand_count < 3 ||
 		    args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
 				  OPT(NO_IDMAP) | OPT(ON_REVOKE))))
-		return cli_usage(cli, err, "grant: net takes ADDR:PORT[/udp], --private and --for");
+		return cli_usage(cli, err,
+				 "grant: net takes PROFILE or ADDR:PORT[/udp], --private and "
+				 "--for");
 	r = net ? 0 : file_of(cli, &spec, &file, err);
 	if (r == 0)
 		r = cli_connect(&socket, err);

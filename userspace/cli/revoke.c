@@ -14,6 +14,8 @@ static int request_of(struct cli *cli, struct json_object *request, struct bm_er
 	uint32_t number;
 
 	if (cli_has(&cli->args, OPT_ALL)) {
+		if (cli->args.operand_count > 1)
+			return cli_usage(cli, err, "revoke: --all takes a Bench alone");
 		bm_json_add_string(request, "bench", what);
 		bm_json_add_bool(request, "all", true);
 		return cli_bench_name(cli, what, err);
@@ -25,6 +27,8 @@ static int request_of(struct cli *cli, struct json_object *request, struct bm_er
 		return cli_usage(cli, err, "revoke: '%s' is no grant's id, which is like b1/3",
 				 bm_escape(what, shown, sizeof(shown)));
 	bm_json_add_string(request, "grant", what);
+	if (cli->args.operand_count > 1)
+		bm_json_add_string(request, "host", cli->args.operands[1]);
 	return 0;
 }
 
@@ -97,7 +101,10 @@ int cmd_revoke(struct cli *cli, struct bm_error *err)
 	print_found(bm_json_get(reply, "found", json_type_array));
 	if (bm_json_int(reply, "sockets", &sockets) == 0 && sockets)
 		printf("  connections ended: %lld\n", (long long)sockets);
-	if (!revoked || !json_object_array_length(revoked))
+	if (cli->args.operand_count > 1)
+		printf("%s: %s revoked\n", cli->args.operands[0],
+		       cli_show(cli->args.operands[1], shown, sizeof(shown)));
+	else if (!revoked || !json_object_array_length(revoked))
 		printf("nothing was granted\n");
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "cli/cli.h"
+#include "cli/confirm.h"
 #include "cli/text.h"
 
 static struct json_object *grants_of(struct json_object *reply)
@@ -84,7 +85,9 @@ static void print_grant(struct json_object *grant)
 {
 	char id[CLI_SHORT], kind[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
 	const char *dest = bm_json_string(grant, "dest");
-	const char *what = bm_json_string(grant, "source") ? "source" : "destination";
+	const char *what = bm_json_string(grant, "source")    ? "source"
+			   : bm_json_string(grant, "profile") ? "profile"
+							      : "destination";
 	int at;
 
 	cli_show_key(grant, what, from, sizeof(from));
@@ -102,6 +105,10 @@ static void print_grant(struct json_object *grant)
 		printf("                  until %.19sZ\n",
 		       cli_show_key(grant, "expires", to, sizeof(to)));
 	cli_print_excepts(stdout, grant, "                  except ");
+	if (bm_json_string(grant, "seal_expires"))
+		printf("                  sealed until %.19sZ\n",
+		       cli_show_key(grant, "seal_expires", to, sizeof(to)));
+	cli_print_hosts(stdout, grant, "                  ");
 }
 
 int cmd_show(struct cli *cli, struct bm_error *err)

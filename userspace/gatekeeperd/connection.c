@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/destinations.h"
 #include "gatekeeperd/profiles.h"
 
 #define MAX_CONNECTIONS 256
@@ -38,10 +39,10 @@ static const struct {
 	  request_grant,
 	  1,
 	  false,
-	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "private", "for",
-	    "on_revoke", "except", NULL } },
+	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "profile",
+	    "private", "for", "on_revoke", "except", NULL } },
 	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
-	{ "revoke", request_revoke, 0, false, { "grant", "bench", "all", NULL } },
+	{ "revoke", request_revoke, 0, false, { "grant", "host", "bench", "all", NULL } },
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
 	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
@@ -59,6 +60,7 @@ void pending_drop(struct connection *c)
 	bm_close(c->pending.fd);
 	bm_close(c->pending.tree);
 	free(c->pending.excepts);
+	hosts_done(&c->pending.hosts);
 	c->pending = (struct pending){ .fd = -1, .tree = -1 };
 }
 
@@ -192,6 +194,8 @@ static const struct {
 	{ "rights", json_type_string },
 	{ "idmap", json_type_boolean },
 	{ "destination", json_type_string },
+	{ "profile", json_type_string },
+	{ "host", json_type_string },
 	{ "private", json_type_boolean },
 	{ "for", json_type_int },
 	{ "on_revoke", json_type_string },

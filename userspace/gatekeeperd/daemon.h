@@ -34,7 +34,11 @@ struct pending {
 	bool writable, idmap, report, adopted;
 	struct except *excepts;
 	size_t except_count;
-	struct bm_destination destination;
+	/* net: one address, or what is sealed of a profile */
+	char profile[BM_PROFILE_NAME_LEN], seal[BM_SEAL_DIGEST_LEN];
+	int64_t seal_expiry;
+	bool uploads;
+	struct grant_hosts hosts;
 	int64_t seconds; /* it ends by itself after so many; 0: not */
 };
 

@@ -18,9 +18,9 @@
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
+#include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
-#include "gatekeeperd/network.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
 
@@ -154,32 +154,6 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	return excepts_prepare(message->json, p, err);
 }
 
-static int check_destination(const struct bench *bench, const struct bm_destination *destination,
-			     struct bm_error *err)
-{
-	for (const struct grant *g = bench->grants; g; g = g->next)
-		if (g->kind == GRANT_NET && bm_destination_equal(&g->destination, destination))
-			return bm_fail(err, EEXIST, "one-grant", NULL,
-				       "%s/%u grants this destination already", bench->name,
-				       g->number);
-	return 0;
-}
-
-static int prepare_net(const struct bench *bench, struct bm_message *message, struct pending *p,
-		       struct bm_error *err)
-{
-	const char *text = bm_json_string(message->json, "destination");
-	int r;
-
-	if (!text)
-		return bm_fail(err, EINVAL, "protocol", NULL, "grant: \"destination\" is missing");
-	r = bm_destination_parse(text, &p->destination, err);
-	if (r == 0)
-		r = bm_destination_check(&p->destination, bm_json_bool(message->json, "private"),
-					 err);
-	return r < 0 ? r : check_destination(bench, &p->destination, err);
-}
-
 /*
  * From the files alone: getpwuid(3) may ask a network, and everybody would wait for it. The name is
  * the third field's: "root:x:0:0:..." in both.
@@ -226,10 +200,7 @@ static struct json_object *describe(const struct pending *p)
 	if (p->seconds)
 		bm_json_add_int(json, "for", p->seconds);
 	if (p->kind == GRANT_NET) {
-		bm_json_add_string(json, "destination",
-				   bm_destination_format(&p->destination, text));
-		bm_json_add_bool(json, "private",
-				 bm_destination_check(&p->destination, false, NULL) < 0);
+		grant_net_describe(json, p);
 		return json;
 	}
 	bm_json_add_string(json, "path", s->path);
@@ -281,7 +252,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		r = prepare_end(message, p, err);
 	if (r == 0)
 		r = p->kind == GRANT_FILE ? prepare_file(d, c, bench, message, p, err)
-					  : prepare_net(bench, message, p, err);
+					  : grant_net_prepare(d, bench, message, p, err);
 	if (r < 0) {
 		pending_drop(c);
 		return r;
@@ -378,19 +349,6 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	return r;
 }
 
-static int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
-{
-	/* Again: another connection may have been quicker since it was shown. */
-	int r = check_destination(bench, &g->destination, err);
-
-	if (r == 0)
-		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
-	/* As for files: what meets a socket's queue after the end has to be there before. */
-	if (r == 0 && g->expiry_ns)
-		r = bm_recall_attach(d->kernel, err);
-	return r < 0 ? r : bench_net_grant(d, bench, g, err);
-}
-
 static struct grant *grant_of_pending(const struct bench *bench, struct connection *c,
 				      const char *how)
 {
@@ -411,7 +369,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 		bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, g->expires);
 	}
 	g->report = p->report;
-	g->destination = p->destination;
+	grant_net_take(g, p);
 	snprintf(g->source, sizeof(g->source), "%s", p->source.path);
 	snprintf(g->dest, sizeof(g->dest), "%s", p->dest);
 	g->writable = p->writable;

@@ -22,6 +22,7 @@
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
@@ -414,8 +415,10 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
 		r = let_go(bench, err);
 	/* What is held of it would keep its mounts. */
-	if (r == 0)
+	if (r == 0) {
 		bench_release(d, bench);
+		names_forget(bench);
+	}
 	if (r == 0 && bench->origin == ORIGIN_CREATED)
 		r = bm_box_destroy(bench->name, err);
 	return r;

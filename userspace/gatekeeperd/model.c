@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/box.h"
+#include "gatekeeperd/destinations.h"
 
 static const char *const kinds[] = { [GRANT_FILE] = "file", [GRANT_NET] = "net" };
 static const char *const origins[] = {
@@ -182,6 +183,7 @@ void model_remove(struct model *model, struct bench *bench)
 	bm_target_close(&bench->target);
 	bm_close(bench->net);
 	json_object_put(bench->detached);
+	hosts_done(&bench->announced);
 	free(bench);
 }
 
@@ -242,8 +244,11 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 
 void grant_free(struct grant *grant)
 {
-	if (grant)
+	if (grant) {
 		free(grant->excepts);
+		hosts_done(&grant->hosts);
+		hosts_done(&grant->next_hosts);
+	}
 	free(grant);
 }
 
@@ -307,13 +312,13 @@ void bench_forget_revoked(struct bench *bench)
 	}
 }
 
-struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant)
+struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_destination *d)
 {
 	struct bm_dest_key key = { .bench = bench->id,
-				   .port = htons(grant->destination.port),
-				   .protocol = grant->destination.protocol };
+				   .port = htons(d->port),
+				   .protocol = d->protocol };
 
-	memcpy(key.address, grant->destination.address, sizeof(key.address));
+	memcpy(key.address, d->address, sizeof(key.address));
 	return key;
 }
 
@@ -333,9 +338,16 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(by, "uid", g->confirmed_uid);
 	bm_json_add_string(by, "how", g->confirmed_how);
 	bm_json_add(json, "confirmed", by);
+	if (g->kind == GRANT_NET && g->profile[0]) {
+		bm_json_add_string(json, "profile", g->profile);
+		grant_seal_to_json(json, g);
+		bm_json_add(json, "hosts", hosts_to_json(&g->hosts));
+		return json;
+	}
 	if (g->kind == GRANT_NET) {
-		bm_json_add_string(json, "destination",
-				   bm_destination_format(&g->destination, destination));
+		bm_json_add_string(
+			json, "destination",
+			bm_destination_format(&g->hosts.list[0].list[0].to, destination));
 		return json;
 	}
 	bm_json_add_string(json, "source", g->source);
@@ -389,6 +401,32 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	       excepts_from_json(excepts, true, &g->excepts, &g->except_count) == 0;
 }
 
+void grant_seal_to_json(struct json_object *json, const struct grant *g)
+{
+	char text[BM_TIME_LEN];
+
+	bm_json_add_string(json, "seal", g->seal);
+	bm_json_add_int(json, "seal_expiry", g->seal_expiry);
+	bm_json_add_string(json, "seal_expires",
+			   bm_time_format((uint64_t)g->seal_expiry * 1000000000, text));
+}
+
+int grant_seal_from_json(struct json_object *json, struct grant *g)
+{
+	return take_string(json, "seal", g->seal, sizeof(g->seal)) &&
+			       bm_json_int(json, "seal_expiry", &g->seal_expiry) == 0 &&
+			       g->seal_expiry > 0
+		       ? 0
+		       : -EBADMSG;
+}
+
+void grant_refreshed(struct grant *g)
+{
+	hosts_done(&g->hosts);
+	g->hosts = g->next_hosts;
+	g->next_hosts = (struct grant_hosts){};
+}
+
 int grant_from_json(struct json_object *json, struct grant **ret)
 {
 	struct json_object *by = bm_json_get(json, "confirmed", json_type_object);
@@ -414,11 +452,17 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	if (g->kind == GRANT_FILE) {
 		if (!file_from_json(json, g))
 			return -EBADMSG;
+	} else if (take_string(json, "profile", g->profile, sizeof(g->profile))) {
+		if (grant_seal_from_json(json, g) < 0)
+			return -EBADMSG;
 	} else {
 		const char *destination = bm_json_string(json, "destination");
+		struct bm_destination d;
 
-		if (!destination || bm_destination_parse(destination, &g->destination, NULL) < 0)
+		if (!destination || bm_destination_parse(destination, &d, NULL) < 0)
 			return -EBADMSG;
+		if (hosts_of_address(&d, &g->hosts) < 0)
+			return -ENOMEM;
 	}
 	*ret = TAKE_PTR(g);
 	return 0;

@@ -13,6 +13,7 @@
 #include "bench/target.h"
 #include "gatekeeperd/backoff.h"
 #include "network/address.h"
+#include "policy/seal.h"
 
 enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
 enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
@@ -35,6 +36,23 @@ struct except {
 	bool readable;
 	unsigned depth; /* of the name, and how many objects there are */
 	uint64_t object[EXCEPT_DEPTH];
+};
+
+struct grant_dest {
+	struct bm_destination to;
+	int64_t until; /* seconds of CLOCK_REALTIME, when it ends before its grant does; 0 */
+};
+
+struct grant_host {
+	char name[BM_HOSTNAME_LEN]; /* "": an address that was given as such */
+	struct grant_dest *list;
+	size_t count;
+	bool revoked; /* this one alone */
+};
+
+struct grant_hosts {
+	struct grant_host *list;
+	size_t count;
 };
 
 struct grant {
@@ -60,7 +78,11 @@ struct grant {
 	struct except *excepts;
 	size_t except_count;
 	/* net */
-	struct bm_destination destination;
+	char profile[BM_PROFILE_NAME_LEN]; /* "": one address */
+	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
+	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
+	struct grant_hosts hosts;
+	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
 struct bench {
@@ -85,6 +107,7 @@ struct bench {
 	bool begun;                   /* the ledger has its beginning, so it needs an end */
 	bool walled;                  /* table inet benchmon in its network is ours */
 	bool linked;                  /* has a veth pair of ours */
+	bool named;                   /* and an /etc/hosts */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
 	struct grant *grants;
@@ -93,7 +116,10 @@ struct bench {
 	bool recalling;        /* something is held of what is not granted */
 	struct backoff review; /* of looking whether that is still so */
 	struct backoff ending; /* of carrying a revocation through */
-	struct grant *closed;  /* revoked ones whose tombstone and exceptions stay */
+	/* Of a grant that the next lines of the ledger are about, while it is read. */
+	uint32_t announced_grant;
+	struct grant_hosts announced;
+	struct grant *closed; /* revoked ones whose tombstone and exceptions stay */
 };
 
 struct model {
@@ -150,8 +176,14 @@ static inline const char *grant_mount_point(const struct grant *grant)
 	return grant->over || grant->adopted ? NULL : grant->dest;
 }
 
-/* The kernel's key of a net grant. */
-struct bm_dest_key grant_dest_key(const struct bench *bench, const struct grant *grant);
+/* Which seal it is of, and until when that holds; -EBADMSG. */
+void grant_seal_to_json(struct json_object *json, const struct grant *grant);
+int grant_seal_from_json(struct json_object *json, struct grant *grant);
+/* What it was about to have is what it has. */
+void grant_refreshed(struct grant *grant);
+
+/* The kernel's key of a destination. */
+struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_destination *d);
 
 struct json_object *grant_to_json(const struct bench *bench, const struct grant *grant);
 /* The names that are excepted, for people: "except" of a grant. */

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
 #include "network/sockdiag.h"
@@ -103,33 +105,149 @@ static int make_way(struct bench *bench, const struct bm_destination *destinatio
 	return r;
 }
 
+/* --- opening -----------------------------------------------------------------------------------
+ */
+
+/* An address of a family that the host has no way for is no reason to refuse the others. */
+static int make_ways(struct bench *bench, const struct grant_dest *list, size_t count, int netns,
+		     struct bm_error *err)
+{
+	struct bm_error none = {};
+	size_t ways = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct bm_error one = {};
+
+		r = make_way(bench, &list[i].to, netns, &one);
+		ways += r == 0;
+		if (r < 0)
+			none = one;
+		if (count > 1 && (r == -ENETUNREACH || r == -EHOSTUNREACH))
+			r = 0;
+	}
+	if (r == 0 && (ways || !count))
+		return 0;
+	if (err)
+		*err = none;
+	return -none.code;
+}
+
+/* The sooner of two ends, 0 being none; until is in seconds of CLOCK_REALTIME. */
+static uint64_t sooner(uint64_t end, int64_t until)
+{
+	int64_t left = until - (int64_t)(bm_now_ns(CLOCK_REALTIME) / 1000000000);
+	uint64_t then = bm_now_ns(CLOCK_BOOTTIME) + (left > 0 ? (uint64_t)left * 1000000000 : 1);
+
+	return !until || (end && end < then) ? end : then;
+}
+
+/* When it ends in the kernel: with its grant, with the seal, or when it isn't kept any longer. */
+static uint64_t expiry_of(const struct grant *g, const struct grant_dest *dest)
+{
+	return sooner(sooner(g->expiry_ns, g->seal_expiry), dest->until);
+}
+
+/* What another grant has open for at least as long stays that grant's. */
+static bool is_open_longer(const struct bench *bench, const struct reach *reach,
+			   const struct grant_dest *dest)
+{
+	uint64_t ours = expiry_of(reach->grant, dest), theirs;
+	const struct grant_dest *there;
+	const struct grant *other = reached_else(bench, reach, &dest->to, &there);
+
+	if (!other)
+		return false;
+	theirs = expiry_of(other, there);
+	return !theirs || (ours && theirs >= ours);
+}
+
+static int put_all(struct daemon *d, struct bench *bench, const struct reach *reach,
+		   const struct grant_dest *list, size_t count, struct bm_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct bm_dest_key key = bench_dest_key(bench, &list[i].to);
+		struct bm_dest dest = { .grant = reach->grant->number,
+					.expiry_ns = expiry_of(reach->grant, &list[i]) };
+
+		if (!is_open_longer(bench, reach, &list[i]))
+			r = bm_dest_put(d->kernel, &key, &dest, err);
+	}
+	return r;
+}
+
+static int change_nft(const struct bm_nft *nft, const struct grant_dest *list, size_t count,
+		      int (*change)(const struct bm_nft *nft, const struct bm_destination *d,
+				    struct bm_error *err),
+		      struct bm_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = change(nft, &list[i].to, err);
+	return r;
+}
+
+int net_open_nft(const struct grant *g, const struct bm_nft *nft, struct bm_error *err)
+{
+	autofree struct grant_dest *list = NULL;
+	size_t count;
+	int r = reach_list(&(struct reach){ g, NULL }, &list, &count);
+
+	return r < 0 ? r : change_nft(nft, list, count, bm_nft_add, err);
+}
+
+/* What was opened for it and for nothing else. */
+static void close_again(struct daemon *d, struct bench *bench, const struct reach *reach,
+			const struct bm_nft *nft, const struct grant_dest *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct bm_dest_key key = bench_dest_key(bench, &list[i].to);
+		const struct grant_dest *there;
+
+		if (reached_else(bench, reach, &list[i].to, &there))
+			continue;
+		bm_dest_drop(d->kernel, &key);
+		bm_nft_remove(nft, &list[i].to, NULL);
+	}
+}
+
 int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err)
 {
-	struct bm_dest_key key = grant_dest_key(bench, g);
-	struct bm_dest dest = { .grant = g->number, .expiry_ns = g->expiry_ns };
+	struct reach reach = { .grant = g };
+	autofree struct grant_dest *list = NULL;
 	bool linked = bench->linked;
 	struct bm_nft nft;
-	int r;
+	size_t count;
+	int r = reach_list(&reach, &list, &count);
 
+	if (r < 0)
+		return r;
 	if (!bench_nft(bench, &nft))
 		return bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
-	r = make_way(bench, &g->destination, nft.netns, err);
+	r = make_ways(bench, list, count, nft.netns, err);
 	if (r == 0)
-		r = bm_nft_add(&nft, &g->destination, err);
+		r = change_nft(&nft, list, count, bm_nft_add, err);
 	if (r == 0)
-		r = bm_dest_put(d->kernel, &key, &dest, err);
+		r = put_all(d, bench, &reach, list, count, err);
 	if (r < 0) {
-		bm_nft_remove(&nft, &g->destination, NULL);
+		close_again(d, bench, &reach, &nft, list, count);
 		if (bench->linked && !linked && bm_link_destroy(bench->id, NULL) == 0)
 			bench->linked = false;
 	}
 	return r;
 }
 
+/* --- closing -----------------------------------------------------------------------------------
+ */
+
 struct closing {
 	struct bench *bench;
-	const struct grant *g;
+	const struct grant_dest *list;
+	size_t count;
 	struct bm_nft nft;
 	size_t sockets;
 };
@@ -148,8 +266,12 @@ static void end_sockets(struct closing *c)
 	}
 	if (r < 0)
 		bm_fail_errno(&err, -r, "cgroups of Bench %s", c->bench->name);
-	else
-		r = bm_sockets_destroy(&of, &c->g->destination, &c->sockets, &err);
+	for (size_t i = 0; r == 0 && i < c->count; i++) {
+		size_t ended = 0;
+
+		r = bm_sockets_destroy(&of, &c->list[i].to, &ended, &err);
+		c->sockets += ended;
+	}
 	if (r < 0)
 		daemon_log_error("end its connections", &err);
 }
@@ -160,14 +282,26 @@ static int end_traffic(void *arg, struct bm_error *err)
 	struct closing *c = arg;
 
 	end_sockets(c);
-	return bm_nft_remove(&c->nft, &c->g->destination, err);
+	return change_nft(&c->nft, c->list, c->count, bm_nft_remove, err);
 }
 
-static int close_destination(struct daemon *d, struct closing *c, struct json_object *found,
-			     struct bm_error *err)
+static int each_dest(struct daemon *d, const struct closing *c,
+		     int (*fn)(struct bm_kernel *kernel, const struct bm_dest_key *key))
 {
-	struct bm_dest_key key = grant_dest_key(c->bench, c->g);
-	int r = bm_dest_close(d->kernel, &key);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->count; i++) {
+		struct bm_dest_key key = bench_dest_key(c->bench, &c->list[i].to);
+
+		r = fn(d->kernel, &key);
+	}
+	return r;
+}
+
+static int close_destinations(struct daemon *d, struct closing *c, struct json_object *found,
+			      struct bm_error *err)
+{
+	int r = each_dest(d, c, bm_dest_close);
 
 	if (r == 0)
 		r = bm_kernel_settle();
@@ -179,22 +313,64 @@ static int close_destination(struct daemon *d, struct closing *c, struct json_ob
 		r = bench_alive(c->bench) ? 0 : recall_end_outlived(c->bench, found, err);
 	if (r < 0)
 		return r;
-	r = bm_dest_drop(d->kernel, &key);
+	r = each_dest(d, c, bm_dest_drop);
 	return r < 0 ? bm_fail_errno(err, -r, "destinations") : 0;
 }
 
-int bench_net_revoke(struct daemon *d, struct bench *bench, const struct grant *g,
+/* What others reach too becomes theirs; *list is left with the rest. */
+static int hand_over(struct daemon *d, struct bench *bench, const struct reach *reach,
+		     struct grant_dest *list, size_t *count, struct bm_error *err)
+{
+	size_t left = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < *count; i++) {
+		const struct grant_dest *there;
+		const struct grant *other = reached_else(bench, reach, &list[i].to, &there);
+		struct bm_dest_key key = bench_dest_key(bench, &list[i].to);
+		struct bm_dest dest = {};
+
+		if (!other) {
+			list[left++] = list[i];
+			continue;
+		}
+		dest.grant = other->number;
+		dest.expiry_ns = expiry_of(other, there);
+		if (bm_dest_there(d->kernel, &key))
+			r = bm_dest_put(d->kernel, &key, &dest, err);
+	}
+	*count = left;
+	return r;
+}
+
+int net_close(struct daemon *d, struct bench *bench, const struct reach *reach,
+	      struct grant_dest *list, size_t count, struct json_object *found, size_t *ret_sockets,
+	      struct bm_error *err)
+{
+	struct closing closing = { .bench = bench, .list = list };
+	int r = hand_over(d, bench, reach, list, &count, err);
+
+	closing.count = count;
+	if (r == 0 && count)
+		r = close_destinations(d, &closing, found, err);
+	*ret_sockets = closing.sockets;
+	return r;
+}
+
+int bench_net_revoke(struct daemon *d, struct bench *bench, const struct reach *reach,
 		     struct json_object *found, size_t *ret_sockets, struct bm_error *err)
 {
-	struct closing closing = { .bench = bench, .g = g };
-	size_t others = 0;
-	int r = close_destination(d, &closing, found, err);
+	autofree struct grant_dest *list = NULL;
+	size_t others = 0, count = 0;
+	int r = reach_list(reach, &list, &count);
 
-	*ret_sockets = closing.sockets;
-	if (r < 0)
+	*ret_sockets = 0;
+	if (r == 0)
+		r = net_close(d, bench, reach, list, count, found, ret_sockets, err);
+	if (r < 0 || reach->host)
 		return r;
 	for (const struct grant *other = bench->grants; other; other = other->next)
-		others += other != g && other->kind == GRANT_NET;
+		others += other != reach->grant && other->kind == GRANT_NET;
 	if (!others && bench->linked) {
 		r = bm_link_destroy(bench->id, err);
 		if (r < 0)

@@ -4,6 +4,7 @@
 #define BENCHMON_GATEKEEPERD_NETWORK_H
 
 #include "gatekeeperd/daemon.h"
+#include "gatekeeperd/destinations.h"
 #include "network/nft.h"
 
 bool bench_shares_net(const struct bench *bench);
@@ -20,8 +21,15 @@ void bench_net_find(struct bench *bench);
 /* The link or nothing, nft, and the kernel's table last; and back. */
 int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err);
-/* *ret_sockets: connections that were ended. found (an array): what else had to be. */
-int bench_net_revoke(struct daemon *d, struct bench *bench, const struct grant *g,
+/* Of the part; of a host alone the link stays. *ret_sockets: connections that were ended. found (an
+ * array): what else had to be. */
+int bench_net_revoke(struct daemon *d, struct bench *bench, const struct reach *reach,
 		     struct json_object *found, size_t *ret_sockets, struct bm_error *err);
+/* Of the part, these destinations (which is written to): but for what others reach too. */
+int net_close(struct daemon *d, struct bench *bench, const struct reach *reach,
+	      struct grant_dest *list, size_t count, struct json_object *found, size_t *ret_sockets,
+	      struct bm_error *err);
+/* Into the second layer alone, which had been lost. */
+int net_open_nft(const struct grant *g, const struct bm_nft *nft, struct bm_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "gatekeeperd/refresh.h"
 
 #define NAMES_MAX 4096
 #define PAGE_ROOM (BM_MESSAGE_MAX - 8192)
@@ -105,7 +106,6 @@ void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct
 	autofree struct bm_seal_difference *list = NULL;
 	size_t count = 0, of[3] = {};
 
-	(void)d;
 	if (bm_seal_diff(old, next, &list, &count) < 0)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -113,6 +113,7 @@ void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct
 	daemon_log(LOG_LEVEL_INFO, "profile %s sealed: addresses %s %zu, %s %zu, %s %zu",
 		   next->name, words[BM_SEAL_ADDED], of[BM_SEAL_ADDED], words[BM_SEAL_KEPT],
 		   of[BM_SEAL_KEPT], words[BM_SEAL_DROPPED], of[BM_SEAL_DROPPED]);
+	grants_refresh(d, next);
 }
 
 void profile_add_time(struct json_object *json, const char *key, int64_t seconds)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "gatekeeperd/replay.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "gatekeeperd/destinations.h"
 #include "gatekeeperd/nested.h"
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
@@ -78,6 +80,12 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	r = grant_from_json(json, &grant);
 	if (r < 0)
 		return r;
+	if (r == 0 && grant->kind == GRANT_NET && grant->profile[0])
+		r = hosts_take(bench, number, &grant->hosts);
+	if (r < 0) {
+		grant_free(grant);
+		return r;
+	}
 	closed = grant->kind == GRANT_FILE ? bench_closed_object(bench, grant->object) : NULL;
 	if (closed)
 		bench_remove_closed(bench, closed);
@@ -112,6 +120,38 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	return 0;
 }
 
+/* refresh: what was announced is granted too; refreshed: it alone; revoke-host: all but that. */
+static int replay_hosts(struct bench *bench, const char *event, struct json_object *json)
+{
+	const char *name = bm_json_string(json, "host");
+	struct grant_host *host;
+	struct grant *grant;
+	int64_t number;
+	int r = 0;
+
+	if (bm_json_int(json, "grant", &number) < 0 || number <= 0 || number > UINT32_MAX)
+		return -EBADMSG;
+	grant = bench_grant(bench, (uint32_t)number);
+	if (!grant || grant->kind != GRANT_NET)
+		return -EBADMSG;
+	if (!strcmp(event, "refresh")) {
+		hosts_done(&grant->next_hosts);
+		r = hosts_take(bench, grant->number, &grant->next_hosts);
+		if (r == 0)
+			hosts_inherit(&grant->next_hosts, &grant->hosts);
+		return r < 0 ? r : grant_seal_from_json(json, grant);
+	}
+	if (!strcmp(event, "refreshed")) {
+		grant_refreshed(grant);
+		return 0;
+	}
+	host = name ? hosts_find(&grant->hosts, name) : NULL;
+	if (!host)
+		return -EBADMSG;
+	host->revoked = true;
+	return 0;
+}
+
 static int replay(void *ctx, uint64_t n, const char *event, struct json_object *json,
 		  struct bm_error *err)
 {
@@ -143,8 +183,13 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "own-objects")) {
 		json_object_put(bench->detached);
 		bench->detached = json_object_get(bm_json_get(json, "detached", json_type_array));
+	} else if (!strcmp(event, "destinations")) {
+		r = hosts_replay(bench, json);
 	} else if (!strcmp(event, "grant")) {
 		r = replay_grant(bench, json);
+	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
+		   !strcmp(event, "revoke-host")) {
+		r = replay_hosts(bench, event, json);
 	} else if (!strcmp(event, "revoke")) {
 		r = replay_revoke(bench, json);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {
@@ -179,12 +224,10 @@ static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_
 	struct bench *bench = model_find_id(ctx, key->bench);
 	struct grant *grant = bench ? bench_grant(bench, value->grant) : NULL;
 
-	struct bm_dest_key theirs;
+	struct bm_destination d = { .protocol = key->protocol, .port = ntohs(key->port) };
 
-	if (!grant || grant->kind != GRANT_NET)
-		return false;
-	theirs = grant_dest_key(bench, grant);
-	return !memcmp(&theirs, key, sizeof(*key));
+	memcpy(d.address, key->address, sizeof(d.address));
+	return grant && grant_reaches(grant, &d);
 }
 
 static bool keep_except(void *ctx, const struct bm_except_key *key, const struct bm_except *value)

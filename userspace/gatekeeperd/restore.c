@@ -15,31 +15,40 @@
 #include "bench/box.h"
 #include "bench/foreign.h"
 #include "gatekeeperd/barred.h"
+#include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/names.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/refresh.h"
 #include "gatekeeperd/replay.h"
+
+/* Some of what it reaches: the rest has been closed, or never came to be open. */
+static bool any_there(struct daemon *d, const struct bench *bench, const struct grant *g)
+{
+	autofree struct grant_dest *list = NULL;
+	size_t count = 0;
+
+	if (reach_list(&(struct reach){ g, NULL }, &list, &count) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct bm_dest_key key = bench_dest_key(bench, &list[i].to);
+
+		if (bm_dest_there(d->kernel, &key))
+			return true;
+	}
+	return false;
+}
 
 /* A grant whose kernel part is missing or a tombstone: its revocation, or its making, ends here. */
 static bool in_force(struct daemon *d, const struct bench *bench, const struct grant *g)
 {
 	struct bm_grant there;
-	struct bm_dest_key key;
 
-	if (g->kind == GRANT_NET) {
-		key = grant_dest_key(bench, g);
-		return bm_dest_there(d->kernel, &key);
-	}
+	if (g->kind == GRANT_NET)
+		return any_there(d, bench, g);
 	return bm_grant_get(d->kernel, bench->id, g->object, &there) == 0 && there.rights;
-}
-
-static bool granted(const struct bench *bench, const struct bm_destination *destination)
-{
-	for (const struct grant *g = bench->grants; g; g = g->next)
-		if (g->kind == GRANT_NET && bm_destination_equal(&g->destination, destination))
-			return true;
-	return false;
 }
 
 /* Somebody took the second layer away: it comes back with what both ledger and kernel have. */
@@ -52,7 +61,7 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 	r = bm_nft_setup(nft, err);
 	for (const struct grant *g = bench->grants; g && r == 0; g = g->next)
 		if (g->kind == GRANT_NET)
-			r = bm_nft_add(nft, &g->destination, err);
+			r = net_open_nft(g, nft, err);
 	return r;
 }
 
@@ -69,7 +78,7 @@ static int prune_nft(const struct bench *bench, struct bm_error *err)
 	if (r < 0)
 		return bm_fail_errno(err, -r, "nft of Bench %s", bench->name);
 	for (size_t i = 0; r == 0 && i < count; i++)
-		if (!granted(bench, &list[i]))
+		if (!bench_reaches(bench, &list[i]))
 			r = bm_nft_remove(&nft, &list[i], err);
 	return r;
 }
@@ -80,16 +89,21 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 	int r = 0;
 
 	bench->walled = true;
+	names_find(bench);
 	for (struct grant *g = bench->grants; g && r == 0; g = next) {
 		next = g->next;
 		bench->linked |= g->kind == GRANT_NET;
 		if (!in_force(d, bench, g))
 			r = grant_revoke(d, bench, g, NULL, err);
+		else if (g->next_hosts.count)
+			r = net_refresh_end(d, bench, g, err);
 	}
 	if (r == 0)
 		r = nested_adopt(d, bench, err);
 	if (r == 0 && !bench->recalling)
 		barred_bury(d, bench);
+	if (r == 0)
+		r = names_update(d, bench, NULL, err);
 	return r == 0 ? prune_nft(bench, err) : r;
 }
 

@@ -9,8 +9,10 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/names.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
 
@@ -48,6 +50,15 @@ static void add_mounts(struct json_object *fields, const struct grant *g)
 	bm_json_add(fields, "mounts", mounts);
 }
 
+/* A name too many leads nowhere. */
+static void names_changed(struct daemon *d, struct bench *bench)
+{
+	struct bm_error err = {};
+
+	if (names_update(d, bench, NULL, &err) < 0)
+		daemon_log_error("names of a Bench", &err);
+}
+
 int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct revoked *ret,
 		 struct bm_error *err)
 {
@@ -55,7 +66,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	bool file = g->kind == GRANT_FILE;
 	size_t sockets = 0;
 	int r = file ? revoke_file(d, bench, g, found, err)
-		     : bench_net_revoke(d, bench, g, found, &sockets, err);
+		     : bench_net_revoke(d, bench, &(struct reach){ g, NULL }, found, &sockets, err);
 
 	if (r < 0) {
 		backoff_failed(&bench->ending, bm_now_ns(CLOCK_BOOTTIME), ENDING_FIRST_NS,
@@ -86,6 +97,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
 	/* Taken back it is, whether or not the ledger could say so. */
 	nested_revoked(d, bench, g);
+	if (!file)
+		names_changed(d, bench);
 	return r;
 }
 
@@ -124,13 +137,54 @@ static void add_revoked(struct json_object *reply, const struct revoked *revoked
 	bm_json_add_int(reply, "sockets", (int64_t)revoked->sockets);
 }
 
-static int revoke_one(struct daemon *d, const char *id, struct json_object *list,
-		      struct revoked *revoked, struct bm_error *err)
+/* One host of a profile; with the last of them the grant ends. The kernel first here too. */
+static int revoke_host(struct daemon *d, struct bench *bench, struct grant *g,
+		       struct grant_host *host, struct revoked *revoked, struct bm_error *err)
+{
+	struct json_object *fields = json_object_new_object();
+	size_t sockets = 0;
+	int r = bench_net_revoke(d, bench, &(struct reach){ g, host }, revoked->found, &sockets,
+				 err);
+
+	if (r < 0) {
+		json_object_put(fields);
+		return r;
+	}
+	revoked->sockets += sockets;
+	host->revoked = true;
+	bm_json_add_int(fields, "grant", g->number);
+	bm_json_add_string(fields, "host", host->name);
+	bm_json_add_int(fields, "sockets", (int64_t)sockets);
+	r = bench_record(d, bench, "revoke-host", fields, err);
+	names_changed(d, bench);
+	daemon_log(LOG_LEVEL_INFO, "revoked %s of %s/%u", host->name, bench->name, g->number);
+	return r;
+}
+
+static int find_host(const struct bench *bench, const struct grant *g, const char *name,
+		     struct grant_host **ret, struct bm_error *err)
+{
+	char shown[BM_HOSTNAME_LEN];
+
+	*ret = g->kind == GRANT_NET && *name ? hosts_find(&g->hosts, name) : NULL;
+	if (*ret && !(*ret)->revoked)
+		return 0;
+	return bm_fail(err, ENOENT, NULL, "see `benchmon show BENCH`", "%s/%u grants no host %s",
+		       bench->name, g->number, bm_escape(name, shown, sizeof(shown)));
+}
+
+static int revoke_one(struct daemon *d, const char *id, const char *host_name,
+		      struct json_object *list, struct revoked *revoked, struct bm_error *err)
 {
 	struct grant *grant = NULL, *first;
+	struct grant_host *host = NULL;
 	struct bench *bench = NULL;
 	int r = find_grant(d, id, &bench, &grant, err);
 
+	if (r == 0 && host_name)
+		r = find_host(bench, grant, host_name, &host, err);
+	if (r == 0 && host && hosts_left(&grant->hosts) > 1)
+		return revoke_host(d, bench, grant, host, revoked, err);
 	if (r < 0)
 		return r;
 	do {
@@ -168,7 +222,7 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "revoked", list);
 	if (id) {
-		r = revoke_one(d, id, list, &revoked, err);
+		r = revoke_one(d, id, bm_json_string(message->json, "host"), list, &revoked, err);
 	} else if (!bm_json_bool(message->json, "all")) {
 		r = bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
 			    "revoke: no grant is named");

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gatekeeperd/names.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "bench/relocate.h"
+#include "gatekeeperd/lifecycle.h"
+
+#define DIRECTORY "/run/benchmon/hosts"
+#define HOSTS "/etc/hosts"
+
+static const char *path_of(const struct bench *bench, char path[64])
+{
+	snprintf(path, 64, DIRECTORY "/%s", bench->name);
+	return path;
+}
+
+/* A line for each address, whatever its ports. */
+static size_t write_host(FILE *out, const struct grant_host *host)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	for (size_t i = 0; i < host->count; i++) {
+		const struct bm_destination *to = &host->list[i].to;
+		bool v4 = bm_destination_is_v4(to), again = false;
+
+		for (size_t k = 0; k < i; k++)
+			again |=
+				!memcmp(host->list[k].to.address, to->address, sizeof(to->address));
+		inet_ntop(v4 ? AF_INET : AF_INET6, to->address + (v4 ? 12 : 0), text, sizeof(text));
+		if (!again)
+			fprintf(out, "%s %s\n", text, host->name);
+	}
+	return host->count;
+}
+
+static size_t write_grant(FILE *out, const struct grant *g)
+{
+	const struct grant_hosts *hosts = g->next_hosts.count ? &g->next_hosts : &g->hosts;
+	size_t names = 0;
+
+	for (size_t i = 0; g->kind == GRANT_NET && i < hosts->count; i++)
+		if (*hosts->list[i].name && !hosts->list[i].revoked)
+			names += write_host(out, &hosts->list[i]);
+	return names;
+}
+
+static int write_all(const struct bench *bench, const struct grant *also, char **ret_text,
+		     size_t *ret_names)
+{
+	size_t size = 0, names = 0;
+	FILE *out = open_memstream(ret_text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "127.0.0.1 localhost\n::1 localhost\n");
+	for (const struct grant *g = bench->grants; g; g = g->next)
+		names += write_grant(out, g);
+	if (also)
+		names += write_grant(out, also);
+	*ret_names = names;
+	return fclose(out) ? -ENOMEM : 0;
+}
+
+/* The same file is written to, since it is what is mounted. */
+static int store(const struct bench *bench, const char *text, int *ret_fd, struct bm_error *err)
+{
+	char path[64];
+	autoclose fd = -1;
+	int r;
+
+	if (mkdir(DIRECTORY, 0755) < 0 && errno != EEXIST)
+		return bm_fail_errno(err, errno, "making %s", DIRECTORY);
+	fd = open(path_of(bench, path), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	r = fd < 0 ? -errno : bm_write_all(fd, text, strlen(text));
+	if (r == 0 && ftruncate(fd, (off_t)strlen(text)) < 0)
+		r = -errno;
+	if (r < 0)
+		return bm_fail_errno(err, -r, "writing %s", path);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int place(const struct bench *bench, int tree, struct bm_error *err)
+{
+	struct bm_error there = {};
+	int r;
+
+	if (bench->origin != ORIGIN_CREATED)
+		return bm_mount_place_back(&bench->target, tree, false, HOSTS, err);
+	r = bm_mount_place(&bench->target, tree, false, HOSTS, true, &there);
+	if (r == -EEXIST)
+		return bm_mount_place_back(&bench->target, tree, false, HOSTS, err);
+	if (r < 0 && err)
+		*err = there;
+	return r;
+}
+
+static int mount_hosts(struct daemon *d, struct bench *bench, int fd, struct bm_error *err)
+{
+	struct bm_grant entry = { .rights = BM_R };
+	struct json_object *fields;
+	autoclose tree = -1;
+	uint64_t object;
+	int r = bm_mount_clone(fd, getpid(), &tree, err);
+
+	if (r == 0)
+		r = bm_mount_restrict(tree, false, -1, err);
+	if (r == 0)
+		r = bm_object_mark(d->kernel, fd, &object, err);
+	if (r < 0)
+		return r;
+	fields = json_object_new_object();
+	bm_json_add_string(fields, "path", HOSTS);
+	bm_json_add_int(fields, "object", (int64_t)object);
+	r = bench_record(d, bench, "names", fields, err);
+	if (r == 0)
+		r = place(bench, tree, err);
+	return r < 0 ? r : bm_grant_put(d->kernel, bench->id, object, &entry, err);
+}
+
+static int take_away(struct daemon *d, struct bench *bench, struct bm_error *err)
+{
+	char path[64];
+	autoclose fd = open(path_of(bench, path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	uint64_t object;
+	int r = 0;
+
+	if (fd >= 0 && bm_object_get(d->kernel, fd, &object) == 0)
+		r = bm_grant_drop(d->kernel, bench->id, object);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "grants");
+	if (fd >= 0 && fstat(fd, &st) == 0 && bench_alive(bench))
+		r = bm_mount_take(&bench->target, NULL, st.st_dev, st.st_ino, err);
+	if (r == 0)
+		names_forget(bench);
+	return r;
+}
+
+int names_update(struct daemon *d, struct bench *bench, const struct grant *also,
+		 struct bm_error *err)
+{
+	autofree char *text = NULL;
+	autoclose fd = -1;
+	size_t names;
+	int r = write_all(bench, also, &text, &names);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "names of Bench %s", bench->name);
+	if (!names)
+		return bench->named ? take_away(d, bench, err) : 0;
+	r = store(bench, text, &fd, err);
+	if (r == 0 && !bench->named)
+		r = mount_hosts(d, bench, fd, err);
+	if (r == 0)
+		bench->named = true;
+	else if (!bench->named)
+		take_away(d, bench, NULL);
+	return r;
+}
+
+void names_find(struct bench *bench)
+{
+	char path[64];
+
+	bench->named = access(path_of(bench, path), F_OK) == 0;
+}
+
+void names_forget(struct bench *bench)
+{
+	char path[64];
+
+	if (unlink(path_of(bench, path)) == 0 || errno == ENOENT)
+		bench->named = false;
+}
