@@ -9,10 +9,11 @@
 #ifndef BENCHMON_ABI_H
 #define BENCHMON_ABI_H
 
+#include <linux/bpf.h>
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 5
+#define BM_ABI_VERSION 6
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -177,6 +178,12 @@ struct bm_bench {
 	__u32 flags;        /* enum bm_bench_flags */
 	__u32 userns;       /* inode number of its own user namespace, the host's included */
 	__u64 capabilities; /* 1 << CAP_*: what it may use of what its container was given */
+	/*
+	 * Nobody takes it: for BPF_F_LOCK, by which user space writes into an entry. One that takes
+	 * another's place could be missed by who is looking it up, and a Bench without is none.
+	 */
+	struct bpf_spin_lock lock;
+	__u32 pad;
 };
 
 /* Most distinct cgroup levels that Benches may lie at; one more is refused at attach. */
@@ -401,7 +408,7 @@ struct bm_task {
 	__u64 mapped[BM_TASK_MAPPED];
 };
 
-_Static_assert(sizeof(struct bm_bench) == 32, "map value");
+_Static_assert(sizeof(struct bm_bench) == 40, "map value");
 _Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS, "global variable");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");

@@ -147,7 +147,7 @@ int tool_rewrite(char **args)
 		return setup(args[0]);
 	puts("rewriting");
 	fflush(stdout);
-	attr.flags = BPF_EXIST;
+	attr.flags = BPF_EXIST | BPF_F_LOCK;
 	while (syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) == 0)
 		;
 	return setup("update");

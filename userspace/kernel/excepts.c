@@ -14,7 +14,8 @@ int bm_bench_nest(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_error 
 		return 0;
 	bench.flags |= BM_BENCH_NESTED;
 	if (r == 0)
-		r = bpf_map_update_elem(kernel->map.benches, &cgroup_id, &bench, BPF_EXIST);
+		r = bpf_map_update_elem(kernel->map.benches, &cgroup_id, &bench,
+					BPF_EXIST | BPF_F_LOCK);
 	/* A program that read the old flags could still decide by what is put in next. */
 	if (r == 0)
 		r = bm_kernel_settle();
