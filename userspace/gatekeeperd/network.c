@@ -31,6 +31,12 @@ bool bench_nft(const struct bench *bench, struct bm_nft *ret)
 	return ret->netns >= 0;
 }
 
+bool bench_link_nft(const struct bench *bench, struct bm_nft *ret)
+{
+	*ret = bm_link_nft(bench->id);
+	return bench->linked && bm_link_there(bench->id);
+}
+
 int bench_nft_setup(struct bench *bench, struct bm_error *err)
 {
 	struct bm_nft nft;
@@ -109,17 +115,21 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 	struct bm_dest_key key = grant_dest_key(bench, g);
 	struct bm_dest dest = { .grant = g->number, .expiry_ns = g->expiry_ns };
 	bool linked = bench->linked;
-	struct bm_nft nft;
+	struct bm_nft nft, link;
 	int r;
 
 	if (!bench_nft(bench, &nft))
 		return bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
 	r = make_way(bench, &g->destination, nft.netns, err);
+	if (r == 0 && bench_link_nft(bench, &link))
+		r = bm_nft_add(&link, &g->destination, err);
 	if (r == 0)
 		r = bm_nft_add(&nft, &g->destination, err);
 	if (r == 0)
 		r = bm_dest_put(d->kernel, &key, &dest, err);
 	if (r < 0) {
+		if (bench_link_nft(bench, &link))
+			bm_nft_remove(&link, &g->destination, NULL);
 		bm_nft_remove(&nft, &g->destination, NULL);
 		if (bench->linked && !linked && bm_link_destroy(bench->id, NULL) == 0)
 			bench->linked = false;
@@ -158,9 +168,13 @@ static void end_sockets(struct closing *c)
 static int end_traffic(void *arg, struct bm_error *err)
 {
 	struct closing *c = arg;
+	struct bm_nft link;
+	int r = 0;
 
 	end_sockets(c);
-	return bm_nft_remove(&c->nft, &c->g->destination, err);
+	if (bench_link_nft(c->bench, &link))
+		r = bm_nft_remove(&link, &c->g->destination, err);
+	return r < 0 ? r : bm_nft_remove(&c->nft, &c->g->destination, err);
 }
 
 static int close_destination(struct daemon *d, struct closing *c, struct json_object *found,

@@ -10,6 +10,8 @@ bool bench_shares_net(const struct bench *bench);
 
 /* Where its table is; false when its network namespace is not held any more. */
 bool bench_nft(const struct bench *bench, struct bm_nft *ret);
+/* The one at the host's end of its link; false when it has none. */
+bool bench_link_nft(const struct bench *bench, struct bm_nft *ret);
 /* Its table, made anew. A shared namespace is held from then on, whatever becomes of init. */
 int bench_nft_setup(struct bench *bench, struct bm_error *err);
 /* 0 also when there is none of ours. */

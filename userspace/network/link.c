@@ -57,12 +57,34 @@ static int bench_quiet(void *arg, struct bm_error *err)
 				   sizeof(bench_sysctls) / sizeof(bench_sysctls[0]), err);
 }
 
+static void link_name(uint32_t bench, char ret[IF_NAMESIZE])
+{
+	snprintf(ret, IF_NAMESIZE, "bm%u", bench);
+}
+
+struct bm_nft bm_link_nft(uint32_t bench)
+{
+	struct bm_nft nft = { .netns = -1 };
+
+	link_name(bench, nft.link);
+	snprintf(nft.table, sizeof(nft.table), "benchmon_%s", nft.link);
+	return nft;
+}
+
+bool bm_link_there(uint32_t bench)
+{
+	char name[IF_NAMESIZE];
+
+	link_name(bench, name);
+	return if_nametoindex(name) != 0;
+}
+
 /* Finds the host end; 0 also when there is none. Never mistakes another's interface for ours. */
 static int find_end(struct link *l, uint32_t bench, struct bm_error *err)
 {
 	int r;
 
-	snprintf(l->name, sizeof(l->name), "bm%u", bench);
+	link_name(bench, l->name);
 	r = bm_rtnl_interface(l->host, l->name, &l->end);
 	if (r == -ENODEV)
 		return 0;
@@ -232,6 +254,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 {
 	bool v4 = bm_destination_is_v4(d), found;
 	struct bm_pair pair = bm_pool_pair(v4 ? AF_INET : AF_INET6, bench);
+	struct bm_nft nft = bm_link_nft(bench);
 	struct link l = { .netns = netns };
 	autonetlink *host = NULL;
 	struct bm_route route;
@@ -255,8 +278,11 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	if (r < 0)
 		return r;
 
-	/* The table is there before the link is, and forwarding comes when all the rest stands. */
+	/* The tables are there before the link is, and forwarding comes when all the rest stands.
+	 */
 	r = bm_host_protect(err);
+	if (r == 0 && !found)
+		r = bm_nft_setup(&nft, err);
 	if (r == 0 && !found)
 		r = make(&l, err);
 	if (r == 0)
@@ -266,6 +292,8 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	if (r < 0) {
 		if (!found && l.end.index)
 			bm_rtnl_delete(host, l.end.index);
+		if (!found)
+			bm_nft_destroy(&nft, NULL);
 		release_if_last(host, NULL);
 	}
 	return r;
@@ -273,6 +301,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 
 int bm_link_destroy(uint32_t bench, struct bm_error *err)
 {
+	struct bm_nft nft = bm_link_nft(bench);
 	autonetlink *host = NULL;
 	struct link l = {};
 	autoclose lock = -1;
@@ -291,5 +320,6 @@ int bm_link_destroy(uint32_t bench, struct bm_error *err)
 	/* The namespace may end at the same moment, and takes the pair with it. */
 	if (r < 0 && r != -ENODEV)
 		return bm_fail_errno(err, -r, "deleting %s", l.name);
-	return release_if_last(host, err);
+	r = bm_nft_destroy(&nft, err);
+	return r < 0 ? r : release_if_last(host, err);
 }
