@@ -220,7 +220,8 @@ static void test_refusals(void **state)
 	assert_int_equal(bm_link_destroy(7, &err), -EEXIST);
 	err = (struct bm_error){};
 	assert_int_equal(bm_link_setup(bench_ns, 8, &d, &err), -EADDRINUSE);
-	assert_non_null(strstr(err.message, "by d1"));
+	assert_non_null(strstr(err.message, "by d1: the host has a route to 10.209.0.0/24 there"));
+	assert_non_null(strstr(err.remedy, "10.209.0.0/16"));
 	err = (struct bm_error){};
 	nowhere = dest("203.0.113.9:80");
 	assert_int_equal(bm_link_setup(bench_ns, 300, &nowhere, &err), -ENETUNREACH);

@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
+#include "network/obstacle.h"
 #include "network/sockdiag.h"
 
 bool bench_shares_net(const struct bench *bench)
@@ -135,6 +137,28 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 			bench->linked = false;
 	}
 	return r;
+}
+
+void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings)
+{
+	int family = bm_destination_is_v4(&g->destination) ? AF_INET : AF_INET6;
+	struct bm_obstacle list[BM_OBSTACLES_MAX];
+	struct bm_error err = {};
+	struct bm_nft link;
+	size_t count = 0;
+
+	if (!bench_link_nft(bench, &link) || !bm_link_beyond(&g->destination))
+		return;
+	if (bm_obstacles_find(family, link.link, list, &count, &err) < 0)
+		daemon_log_error("look for what drops its packets", &err);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *json = json_object_new_object();
+
+		bm_json_add_string(json, "message", list[i].what);
+		bm_json_add_string(json, "remedy", list[i].remedy);
+		json_object_array_add(warnings, json);
+		daemon_log(LOG_LEVEL_WARNING, "Bench %s: %s", bench->name, list[i].what);
+	}
 }
 
 struct closing {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "network/link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -166,24 +167,31 @@ static int check_route(const struct link *l, const struct bm_destination *d, str
 
 static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
 {
-	char name[IF_NAMESIZE] = "no interface", text[BM_DESTINATION_LEN];
-	struct bm_destination d = { .address = { [10] = 0xff, 0xff } };
-	int oif = 0, r;
-	bool found;
+	char name[IF_NAMESIZE] = "no interface", own[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN];
+	bool v4 = pair->family == AF_INET;
+	struct bm_interface oif = {};
+	struct bm_clash clash;
+	char remedy[160];
+	int r;
 
-	r = bm_rtnl_clash(l->host, pair, l->end.index, &found, &oif);
+	r = bm_rtnl_clash(l->host, pair, l->end.index, &clash);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "listing the host's routes");
-	if (!found)
+	if (!clash.found)
 		return 0;
-	if (oif)
-		if_indextoname((unsigned int)oif, name);
-	memcpy(d.address + 16 - pair->len, pair->host, pair->len);
-	bm_destination_format(&d, text);
-	*strrchr(text, ':') = '\0';
-	return bm_fail(err, EADDRINUSE, "the link of a Bench has addresses of its own",
-		       "destroy the other Bench, or move that network",
-		       "%s/%u, wanted for %s, is in use by %s", text, pair->prefix, l->name, name);
+	if (clash.oif && if_indextoname((unsigned int)clash.oif, name))
+		bm_rtnl_interface(l->host, name, &oif);
+	inet_ntop(pair->family, pair->host, own, sizeof(own));
+	inet_ntop(pair->family, clash.address, other, sizeof(other));
+	if (oif.group == BM_LINK_GROUP)
+		snprintf(remedy, sizeof(remedy), "destroy the Bench that has the link %s", name);
+	else
+		snprintf(remedy, sizeof(remedy),
+			 "give that network other addresses: links have theirs from %s",
+			 v4 ? BM_POOL4_TEXT : BM_POOL6_TEXT);
+	return bm_fail(err, EADDRINUSE, "the link of a Bench has addresses of its own", remedy,
+		       "%s/%u, wanted for %s, is in use by %s: the host has a route to %s/%u there",
+		       own, pair->prefix, l->name, name, other, clash.prefix);
 }
 
 static int make(struct link *l, struct bm_error *err)
@@ -227,6 +235,31 @@ static int configure(const struct link *l, const struct bm_pair *pair, struct bm
 				     pair->family == AF_INET ? 4 : 6);
 	r = bm_rtnl_default_route(bench, l->end.peer, pair);
 	return r < 0 ? bm_fail_errno(err, -r, "default route of the Bench") : 0;
+}
+
+bool bm_link_beyond(const struct bm_destination *d)
+{
+	autonetlink *host = NULL;
+	struct bm_route route;
+
+	return bm_netlink_open(-1, NETLINK_ROUTE, &host, NULL) == 0 &&
+	       bm_rtnl_route_to(host, d, &route) == 0 && route.type != RTN_LOCAL;
+}
+
+static int first_link(const struct bm_interface *i, void *arg)
+{
+	if (i->group != BM_LINK_GROUP)
+		return 0;
+	snprintf(arg, IF_NAMESIZE, "%s", i->name);
+	return 1;
+}
+
+bool bm_link_any(char ret[IF_NAMESIZE])
+{
+	autonetlink *host = NULL;
+
+	return bm_netlink_open(-1, NETLINK_ROUTE, &host, NULL) == 0 &&
+	       bm_rtnl_interfaces(host, first_link, NULL, ret) == 1;
 }
 
 static int count_link(const struct bm_interface *i, void *arg)

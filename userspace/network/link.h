@@ -35,6 +35,10 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 struct bm_nft bm_link_nft(uint32_t bench);
 /* True while the link is there. */
 bool bm_link_there(uint32_t bench);
+/* True when some Bench has a link; ret gets the name of one. */
+bool bm_link_any(char ret[16]);
+/* True when packets to d are forwarded, and meet what others have to say of that. */
+bool bm_link_beyond(const struct bm_destination *d);
 
 /* Takes all of it back, and what bm_link_setup changed on the host once no Bench is left that
  * needs it. 0 also when it was not there. */

@@ -105,3 +105,37 @@ case_ended() {
 	exec {fd}<&-
 	rm "$tmp/said"
 }
+
+# What the host's own rules would swallow is said, by the grant and by doctor, until it is amended.
+case_swallowed() {
+	make_bench e1
+	printf 'table inet e2e-strict {\n\tchain way {\n\t\t%s\n\t}\n}\n' \
+		'type filter hook forward priority 5; policy drop;' >"$tmp/rules"
+	nft -f "$tmp/rules"
+	bm grant e1 net "$server:8080" --yes
+	ended 0
+	[[ $err == *'benchmon: warning: chain way of nftables table inet e2e-strict drops what is forwarded'*"; \
+nft insert rule inet e2e-strict way iifname 'bm*' accept && nft insert rule inet e2e-strict way oifname 'bm*' accept" ]] ||
+		fail "$err"
+	bm exec e1 -- timeout 2 bash -c "cat </dev/tcp/$server/8080"
+	same '' "$out"
+	bm doctor
+	ended 0
+	printed 'forwarding             FAILED' 'chain way of nftables table inet e2e-strict'
+	nft insert rule inet e2e-strict way iifname 'bm*' accept
+	nft insert rule inet e2e-strict way oifname 'bm*' accept
+	bm exec e1 -- bash -c "cat </dev/tcp/$server/8080"
+	did 'hello from 8080'
+	bm doctor
+	did 'forwarding             ok'
+	bm grant e1 net "$server:8081" --yes --format json
+	did '"id":"e1/2"'
+	[[ $out != *warnings* ]] || fail 'it still warns'
+	bm destroy e1
+	did
+	nft delete table inet e2e-strict
+	rm "$tmp/rules"
+	bm doctor
+	did 'can enforce'
+	[[ $out != *forwarding* ]] || fail 'it looks for what nobody needs'
+}
