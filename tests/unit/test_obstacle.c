@@ -109,9 +109,19 @@ static void test_known(void **state)
 
 static void test_many(void **state)
 {
-	char rules[256];
+	char rules[256], name[61] = "";
 
 	(void)state;
+	/* No half of a command is advised. */
+	memset(name, 'n', sizeof(name) - 1);
+	snprintf(rules, sizeof(rules),
+		 "table inet %s { chain %s { type filter hook forward priority 0; policy drop; } }",
+		 name, name);
+	load(rules);
+	assert_int_equal(find(AF_UNSPEC), 1);
+	assert_non_null(strstr(list[0].what, name));
+	assert_non_null(strstr(list[0].remedy, "interfaces bm*"));
+	must(host_ns, "nft flush ruleset");
 	for (int i = 0; i < BM_OBSTACLES_MAX + 2; i++) {
 		snprintf(rules, sizeof(rules),
 			 "table inet t%d { chain c { type filter hook forward priority %d; "

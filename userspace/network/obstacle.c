@@ -141,10 +141,22 @@ static const char *family_name(uint32_t family)
 	return family == NFPROTO_INET ? "inet" : family == NFPROTO_IPV6 ? "ip6" : "ip";
 }
 
+static void accept_in(const struct chain *c, char *buf, size_t size)
+{
+	const char *family = family_name(c->family);
+	int len = snprintf(buf, size,
+			   "nft insert rule %s %s %s iifname 'bm*' accept && "
+			   "nft insert rule %s %s %s oifname 'bm*' accept",
+			   family, c->table, c->name, family, c->table, c->name);
+
+	if (len < 0 || (size_t)len >= size)
+		snprintf(buf, size, "let it accept what comes from, and goes to, interfaces bm*");
+}
+
 static void describe(const struct chains *chains, const struct chain *c, const char *link,
 		     struct bm_obstacle *ret)
 {
-	const char *family = family_name(c->family), *who = "";
+	const char *who = "";
 	const char *tables = c->family == NFPROTO_IPV6 ? "ip6tables" : "iptables";
 
 	if (!strcmp(c->table, "firewalld")) {
@@ -167,15 +179,12 @@ static void describe(const struct chains *chains, const struct chain *c, const c
 			 "%s -I FORWARD -i bm+ -j ACCEPT && %s -I FORWARD -o bm+ -j ACCEPT", tables,
 			 tables);
 	} else {
-		snprintf(ret->remedy, sizeof(ret->remedy),
-			 "nft insert rule %s %s %s iifname 'bm*' accept && "
-			 "nft insert rule %s %s %s oifname 'bm*' accept",
-			 family, c->table, c->name, family, c->table, c->name);
+		accept_in(c, ret->remedy, sizeof(ret->remedy));
 	}
 	snprintf(ret->what, sizeof(ret->what),
 		 "chain %s of nftables table %s %s%s drops what is forwarded and none of its rules "
 		 "accepts: the Bench may get no answer",
-		 c->name, family, c->table, who);
+		 c->name, family_name(c->family), c->table, who);
 }
 
 static bool concerns(const struct chain *c, int family)

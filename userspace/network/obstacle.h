@@ -13,8 +13,8 @@
 #define BM_OBSTACLES_MAX 4
 
 struct bm_obstacle {
-	char what[256];   /* one sentence, without a full stop */
-	char remedy[320]; /* a command */
+	char what[320];   /* one sentence, without a full stop */
+	char remedy[256]; /* a command; for long names, in words */
 };
 
 /*
