@@ -193,7 +193,7 @@ tests-built: all build/attack/payload $(E2E) $(UNIT)
 .PHONY: tests-built
 
 # These make namespaces, interfaces and nft tables: they run in the guests.
-unit: $(filter-out %/test_nft %/test_link %/test_sockdiag,$(UNIT))
+unit: $(filter-out %/test_nft %/test_link %/test_sockdiag %/test_obstacle,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 fuzz: $(FUZZ)

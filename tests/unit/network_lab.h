@@ -267,9 +267,11 @@ static inline int sniffed(int fd, int want)
 static inline void grant(int ns, uint32_t bench, const char *text)
 {
 	struct bm_destination d = dest(text);
+	struct bm_nft link = bm_link_nft(bench);
 	struct bm_error err = {};
 
 	ok(bm_link_setup(ns, bench, &d, &err), &err);
+	ok(bm_nft_add(&link, &d, &err), &err);
 	ok(bm_nft_add(NFT(ns), &d, &err), &err);
 }
 

@@ -220,7 +220,8 @@ static void test_refusals(void **state)
 	assert_int_equal(bm_link_destroy(7, &err), -EEXIST);
 	err = (struct bm_error){};
 	assert_int_equal(bm_link_setup(bench_ns, 8, &d, &err), -EADDRINUSE);
-	assert_non_null(strstr(err.message, "by d1"));
+	assert_non_null(strstr(err.message, "by d1: the host has a route to 10.209.0.0/24 there"));
+	assert_non_null(strstr(err.remedy, "10.209.0.0/16"));
 	err = (struct bm_error){};
 	nowhere = dest("203.0.113.9:80");
 	assert_int_equal(bm_link_setup(bench_ns, 300, &nowhere, &err), -ENETUNREACH);
@@ -236,6 +237,54 @@ static void test_refusals(void **state)
 	must(other_ns, "ip link del eth0");
 	must(host_ns, "ip link del bm7; "
 		      "ip route add default via 198.51.100.10");
+}
+
+/* Whoever is root in the Bench's network has taken its own table away: the host's end still holds.
+ */
+static void test_host_end(void **state)
+{
+	autoclose world = serve(world_ns, WORLD4 ":80"), near = serve(world_ns, WORLD4 ":81");
+	autoclose datagrams = serve(world_ns, WORLD4 ":80/udp"), own = -1;
+	autoclose host = serve(host_ns, HOST4 ":82"), host6 = serve(host_ns, "[2001:db8:1::1]:82");
+	autoclose big = serve(host_ns, HOST4 ":83/udp");
+	struct bm_destination d = dest(WORLD4 ":80"), *list = NULL;
+	struct bm_nft link = bm_link_nft(7);
+	autofree char *inside = NULL, *rules = NULL;
+	struct bm_error err = {};
+	size_t count = 0;
+
+	(void)state;
+	remember();
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	grant(bench_ns, 7, WORLD4 ":80");
+	grant(bench_ns, 7, WORLD4 ":80/udp");
+	grant(bench_ns, 7, "[2001:db8:1::1]:82");
+	grant(bench_ns, 7, HOST4 ":83/udp");
+	must(bench_ns, "nft flush ruleset");
+	inside = output(bench_ns, "nft list ruleset");
+	assert_string_equal(inside, "");
+	assert_true(connects(bench_ns, WORLD4 ":80"));
+	assert_true(connects(bench_ns, "[2001:db8:1::1]:82"));
+	assert_true(datagram(bench_ns, WORLD4 ":80/udp", datagrams, 4000, PASS_MS));
+	assert_true(datagram(bench_ns, HOST4 ":83/udp", big, 4000, PASS_MS));
+	assert_true(blocked(bench_ns, WORLD4 ":81"));
+	assert_true(blocked(bench_ns, HOST4 ":82"));
+	assert_true(blocked(bench_ns, "10.209.0.14:82"));
+	assert_false(datagram(bench_ns, WORLD4 ":81/udp", datagrams, 10, BLOCK_MS));
+	own = serve(bench_ns, "10.209.0.15:22");
+	assert_true(blocked(host_ns, "10.209.0.15:22"));
+	ok(bm_nft_list(&link, &list, &count, &err), &err);
+	assert_int_equal(count, 4);
+	free(list);
+	/* What nft lists, nft reads back. */
+	rules = output(host_ns, "nft list table inet benchmon_bm7");
+	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT | O_TRUNC, 0600, rules), 0);
+	must(host_ns, "nft -c -f /run/rules");
+	ok(bm_nft_remove(&link, &d, &err), &err);
+	assert_true(blocked(bench_ns, WORLD4 ":80"));
+	ok(bm_link_destroy(7, &err), &err);
+	assert_unchanged();
+	assert_int_equal(bm_nft_list(&link, &list, &count, &err), -ENOENT);
 }
 
 /* Another program turns forwarding on for good while a Bench is up. */
@@ -286,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_beyond_v6),
 		cmocka_unit_test(test_forwarding_for_benches_only),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_host_end),
 		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_vanished),
 	};

@@ -196,6 +196,42 @@ static void test_no_way_in(void **state)
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
+static uint64_t refused(const struct bm_nft *nft)
+{
+	struct bm_error err = {};
+	uint64_t packets = UINT64_MAX;
+
+	ok(bm_nft_refused(nft, &packets, &err), &err);
+	return packets;
+}
+
+/* Each table counts what it refuses itself. */
+static void test_refused(void **state)
+{
+	autoclose server = serve(host_ns, HOST4 ":80/udp");
+	struct bm_nft link = bm_link_nft(7);
+	struct bm_error err = {};
+	uint64_t packets = 0;
+
+	(void)state;
+	assert_int_equal(bm_nft_refused(NFT(bench_ns), &packets, &err), -ENOENT);
+	err = (struct bm_error){};
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	grant(bench_ns, 7, HOST4 ":80/udp");
+	assert_true(datagram(bench_ns, HOST4 ":80/udp", server, 10, PASS_MS));
+	/* Beside what the kernel itself sends when a link comes up. */
+	packets = refused(NFT(bench_ns));
+	assert_false(datagram(bench_ns, HOST4 ":81/udp", server, 10, BLOCK_MS));
+	assert_false(datagram(bench_ns, HOST4 ":81/udp", server, 10, BLOCK_MS));
+	assert_true(refused(NFT(bench_ns)) >= packets + 2);
+	assert_int_equal(refused(&link), 0);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	assert_false(datagram(bench_ns, HOST4 ":81/udp", server, 10, BLOCK_MS));
+	assert_true(refused(&link) >= 1);
+	ok(bm_link_destroy(7, &err), &err);
+	assert_int_equal(bm_nft_refused(&link, &packets, &err), -ENOENT);
+}
+
 static int compare(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct bm_destination));
@@ -343,7 +379,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),      cmocka_unit_test(test_nothing_leaves),
 		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests_name("nft", tests, make_world, NULL);

@@ -176,6 +176,20 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 	return check_excepts(cli, err);
 }
 
+static void print_warnings(struct json_object *list)
+{
+	char message[CLI_SHOWN], remedy[CLI_SHOWN];
+
+	fflush(stdout);
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		struct json_object *item = json_object_array_get_idx(list, i);
+
+		fprintf(stderr, "benchmon: warning: %s; %s\n",
+			cli_show_key(item, "message", message, sizeof(message)),
+			cli_show_key(item, "remedy", remedy, sizeof(remedy)));
+	}
+}
+
 void cli_grant_print(struct json_object *grant)
 {
 	char id[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
@@ -193,6 +207,7 @@ void cli_grant_print(struct json_object *grant)
 	} else {
 		printf("%s\n", cli_show_key(grant, "destination", to, sizeof(to)));
 	}
+	print_warnings(bm_json_get(grant, "warnings", json_type_array));
 }
 
 static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct bm_error *err)

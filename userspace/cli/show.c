@@ -42,6 +42,26 @@ static void print_words(struct json_object *bench, const char *key, const char *
 	cli_wrap(stdout, 11, used ? words : "none");
 }
 
+/* What is missing is a table that is not there. */
+static void print_refused(struct json_object *bench)
+{
+	static const struct {
+		const char *key, *where;
+	} layers[] = { { "bpf", "by BPF" }, { "nft", "by nft" }, { "link", "at the host's end" } };
+	struct json_object *refused = bm_json_get(bench, "refused", json_type_object);
+	const char *before = "packets    refused ";
+	int64_t count;
+
+	for (size_t i = 0; refused && i < sizeof(layers) / sizeof(layers[0]); i++) {
+		if (bm_json_int(refused, layers[i].key, &count) < 0)
+			continue;
+		printf("%s%lld %s", before, (long long)count, layers[i].where);
+		before = ", ";
+	}
+	if (refused)
+		putchar('\n');
+}
+
 static void print_bench(struct json_object *bench)
 {
 	static const char *const keys[] = { "name", "state", "origin", "container",
@@ -62,6 +82,7 @@ static void print_bench(struct json_object *bench)
 	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
 		printf(" (events lost: %lld)", (long long)lost);
 	putchar('\n');
+	print_refused(bench);
 }
 
 static void print_detached(struct json_object *list)

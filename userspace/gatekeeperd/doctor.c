@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "gatekeeperd/doctor.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,6 +13,8 @@
 #include "base/json.h"
 #include "kernel/hooks.h"
 #include "kernel/probe.h"
+#include "network/link.h"
+#include "network/obstacle.h"
 
 /* Beside the kernel: what Benches of our own need on this host. */
 static int check_crun(struct bm_error *err)
@@ -23,6 +27,20 @@ static int check_crun(struct bm_error *err)
 		return bm_fail(err, 2, NULL, "apt install crun",
 			       "crun is not installed: `run` and `create` need it");
 	return 0;
+}
+
+/* While some Bench has a link: whether others drop what goes over it. 1: there is none. */
+static int check_forwarding(struct bm_error *err)
+{
+	struct bm_obstacle list[BM_OBSTACLES_MAX];
+	size_t count = 0;
+	char link[16];
+	int r;
+
+	if (!bm_link_any(link))
+		return 1;
+	r = bm_obstacles_find(AF_UNSPEC, link, list, &count, err);
+	return r < 0 || !count ? r : bm_fail(err, EPERM, NULL, list[0].remedy, "%s", list[0].what);
 }
 
 static const char *word(int result)
@@ -126,7 +144,8 @@ int doctor_main(bool json)
 {
 	struct bm_probe_step steps[BM_PROBE_MAX];
 	int can = bm_probe_run(steps), crun;
-	struct bm_error crun_err = {};
+	struct bm_error crun_err = {}, forwarding_err = {};
+	int forwarding = check_forwarding(&forwarding_err);
 	struct utsname kernel;
 
 	uname(&kernel);
@@ -141,6 +160,9 @@ int doctor_main(bool json)
 			json_object_array_add(list, step_to_json(bm_probe_name(i), steps[i].result,
 								 &steps[i].err));
 		json_object_array_add(list, step_to_json("crun", crun, &crun_err));
+		if (forwarding <= 0)
+			json_object_array_add(
+				list, step_to_json("forwarding", forwarding, &forwarding_err));
 		bm_json_add(report, "checks", list);
 		list = json_object_new_array();
 		if (can == 0)
@@ -153,6 +175,8 @@ int doctor_main(bool json)
 	for (int i = 0; i < BM_PROBE_MAX; i++)
 		print_step(bm_probe_name(i), steps[i].result, &steps[i].err);
 	print_step("crun", crun, &crun_err);
+	if (forwarding <= 0)
+		print_step("forwarding", forwarding, &forwarding_err);
 	if (can == 0)
 		print_hooks();
 	printf("\n%s\n", can == 0 ? "This kernel can enforce."

@@ -21,6 +21,7 @@
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/network.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
 
@@ -396,6 +397,19 @@ static void record_failed(struct daemon *d, struct bench *bench, const struct gr
 	bench_record(d, bench, "revoke", fields, NULL);
 }
 
+static struct json_object *granted_to_json(const struct bench *bench, const struct grant *g)
+{
+	struct json_object *json = grant_to_json(bench, g);
+	struct json_object *warnings = json_object_new_array();
+
+	if (g->kind == GRANT_NET)
+		bench_net_warn(bench, g, warnings);
+	if (json_object_array_length(warnings))
+		bm_json_add(json, "warnings", json_object_get(warnings));
+	json_object_put(warnings);
+	return json;
+}
+
 int request_confirm(struct daemon *d, struct connection *c, struct bm_message *message,
 		    struct json_object **ret_reply, struct bm_error *err)
 {
@@ -433,7 +447,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	}
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);
 	*ret_reply = json_object_new_object();
-	bm_json_add(*ret_reply, "grant", grant_to_json(bench, g));
+	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
 	bench_add_grant(bench, TAKE_PTR(g));
 	recall_regranted(d, bench);
 	recall_review(d);

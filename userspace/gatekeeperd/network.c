@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -14,6 +15,7 @@
 #include "base/io.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
+#include "network/obstacle.h"
 #include "network/sockdiag.h"
 
 bool bench_shares_net(const struct bench *bench)
@@ -31,6 +33,12 @@ bool bench_nft(const struct bench *bench, struct bm_nft *ret)
 		snprintf(ret->table, sizeof(ret->table), "benchmon-%s", bench->name);
 	}
 	return ret->netns >= 0;
+}
+
+bool bench_link_nft(const struct bench *bench, struct bm_nft *ret)
+{
+	*ret = bm_link_nft(bench->id);
+	return bench->linked && bm_link_there(bench->id);
 }
 
 int bench_nft_setup(struct bench *bench, struct bm_error *err)
@@ -190,6 +198,19 @@ static int change_nft(const struct bm_nft *nft, const struct grant_dest *list, s
 	return r;
 }
 
+/* At the host's end of its link first, and then in its own network. */
+static int change_both(const struct bench *bench, const struct bm_nft *nft,
+		       const struct grant_dest *list, size_t count,
+		       int (*change)(const struct bm_nft *nft, const struct bm_destination *d,
+				     struct bm_error *err),
+		       struct bm_error *err)
+{
+	struct bm_nft link;
+	int r = bench_link_nft(bench, &link) ? change_nft(&link, list, count, change, err) : 0;
+
+	return r < 0 ? r : change_nft(nft, list, count, change, err);
+}
+
 int net_open_nft(const struct grant *g, const struct bm_nft *nft, struct bm_error *err)
 {
 	autofree struct grant_dest *list = NULL;
@@ -210,7 +231,7 @@ static void close_again(struct daemon *d, struct bench *bench, const struct reac
 		if (reached_else(bench, reach, &list[i].to, &there))
 			continue;
 		bm_dest_drop(d->kernel, &key);
-		bm_nft_remove(nft, &list[i].to, NULL);
+		change_both(bench, nft, &list[i], 1, bm_nft_remove, NULL);
 	}
 }
 
@@ -230,7 +251,7 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 		return bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
 	r = make_ways(bench, list, count, nft.netns, err);
 	if (r == 0)
-		r = change_nft(&nft, list, count, bm_nft_add, err);
+		r = change_both(bench, &nft, list, count, bm_nft_add, err);
 	if (r == 0)
 		r = put_all(d, bench, &reach, list, count, err);
 	if (r < 0) {
@@ -239,6 +260,35 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 			bench->linked = false;
 	}
 	return r;
+}
+
+/* By the first family that some of it needs a way out for. */
+void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings)
+{
+	struct bm_obstacle list[BM_OBSTACLES_MAX];
+	autofree struct grant_dest *all = NULL;
+	struct bm_error err = {};
+	size_t count = 0, dests = 0, beyond = 0;
+	struct bm_nft link;
+
+	if (!bench_link_nft(bench, &link) ||
+	    reach_list(&(struct reach){ g, NULL }, &all, &dests) < 0)
+		return;
+	while (beyond < dests && !bm_link_beyond(&all[beyond].to))
+		beyond++;
+	if (beyond == dests)
+		return;
+	if (bm_obstacles_find(bm_destination_is_v4(&all[beyond].to) ? AF_INET : AF_INET6, link.link,
+			      list, &count, &err) < 0)
+		daemon_log_error("look for what drops its packets", &err);
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *json = json_object_new_object();
+
+		bm_json_add_string(json, "message", list[i].what);
+		bm_json_add_string(json, "remedy", list[i].remedy);
+		json_object_array_add(warnings, json);
+		daemon_log(LOG_LEVEL_WARNING, "Bench %s: %s", bench->name, list[i].what);
+	}
 }
 
 /* --- closing -----------------------------------------------------------------------------------
@@ -282,7 +332,7 @@ static int end_traffic(void *arg, struct bm_error *err)
 	struct closing *c = arg;
 
 	end_sockets(c);
-	return change_nft(&c->nft, c->list, c->count, bm_nft_remove, err);
+	return change_both(c->bench, &c->nft, c->list, c->count, bm_nft_remove, err);
 }
 
 static int each_dest(struct daemon *d, const struct closing *c,

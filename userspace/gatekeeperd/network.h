@@ -11,6 +11,8 @@ bool bench_shares_net(const struct bench *bench);
 
 /* Where its table is; false when its network namespace is not held any more. */
 bool bench_nft(const struct bench *bench, struct bm_nft *ret);
+/* The one at the host's end of its link; false when it has none. */
+bool bench_link_nft(const struct bench *bench, struct bm_nft *ret);
 /* Its table, made anew. A shared namespace is held from then on, whatever becomes of init. */
 int bench_nft_setup(struct bench *bench, struct bm_error *err);
 /* 0 also when there is none of ours. */
@@ -21,6 +23,8 @@ void bench_net_find(struct bench *bench);
 /* The link or nothing, nft, and the kernel's table last; and back. */
 int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err);
+/* Adds to warnings (an array) what on the host may swallow its packets. */
+void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings);
 /* Of the part; of a host alone the link stays. *ret_sockets: connections that were ended. found (an
  * array): what else had to be. */
 int bench_net_revoke(struct daemon *d, struct bench *bench, const struct reach *reach,

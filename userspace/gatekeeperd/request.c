@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The requests that only look. */
 #include "gatekeeperd/daemon.h"
+#include "gatekeeperd/network.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,6 +42,25 @@ static struct json_object *capabilities_of(struct daemon *d, const struct bench 
 	return list;
 }
 
+/* What each layer has kept from the network. The first refuses calls, before there is a packet. */
+static struct json_object *refused_of(const struct bench *b, const struct bm_stats *stats)
+{
+	static const enum bm_hook hooks[] = { BM_HOOK_CONNECT4, BM_HOOK_CONNECT6, BM_HOOK_SENDMSG4,
+					      BM_HOOK_SENDMSG6, BM_HOOK_EGRESS,   BM_HOOK_INGRESS };
+	struct json_object *json = json_object_new_object();
+	uint64_t bpf = 0, packets;
+	struct bm_nft nft;
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		bpf += stats->count[hooks[i]][BM_DENY];
+	bm_json_add_int(json, "bpf", (int64_t)bpf);
+	if (bench_nft(b, &nft) && bm_nft_refused(&nft, &packets, NULL) == 0)
+		bm_json_add_int(json, "nft", (int64_t)packets);
+	if (bench_link_nft(b, &nft) && bm_nft_refused(&nft, &packets, NULL) == 0)
+		bm_json_add_int(json, "link", (int64_t)packets);
+	return json;
+}
+
 struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_t offset,
 				  bool with_grants, size_t *ret_next)
 {
@@ -72,6 +92,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 		struct json_object *list = json_object_new_array();
 		size_t used = 0, i = 0;
 
+		if (!offset)
+			bm_json_add(json, "refused", refused_of(b, &stats));
 		if (b->detached && !offset) {
 			used = strlen(json_object_to_json_string_ext(b->detached, 0));
 			bm_json_add(json, "detached", json_object_get(b->detached));

@@ -56,8 +56,8 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 {
 	int r;
 
-	daemon_log(LOG_LEVEL_WARNING, "Bench %s: its nftables table was missing, made anew",
-		   bench->name);
+	daemon_log(LOG_LEVEL_WARNING, "Bench %s: its nftables table%s%s was missing, made anew",
+		   bench->name, *nft->link ? " of " : "", nft->link);
 	r = bm_nft_setup(nft, err);
 	for (const struct grant *g = bench->grants; g && r == 0; g = g->next)
 		if (g->kind == GRANT_NET)
@@ -66,21 +66,33 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 }
 
 /* nft elements beyond the ledger: the second layer must not know more than the first. */
-static int prune_nft(const struct bench *bench, struct bm_error *err)
+static int prune_table(const struct bench *bench, const struct bm_nft *nft, struct bm_error *err)
 {
 	autofree struct bm_destination *list = NULL;
-	struct bm_nft nft;
 	size_t count = 0;
-	int r = bench_nft(bench, &nft) ? bm_nft_list(&nft, &list, &count, NULL) : -ESRCH;
+	int r = bm_nft_list(nft, &list, &count, NULL);
 
 	if (r == -ENOENT)
-		return remake_nft(bench, &nft, err);
+		return remake_nft(bench, nft, err);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "nft of Bench %s", bench->name);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		if (!bench_reaches(bench, &list[i]))
-			r = bm_nft_remove(&nft, &list[i], err);
+			r = bm_nft_remove(nft, &list[i], err);
 	return r;
+}
+
+static int prune_nft(const struct bench *bench, struct bm_error *err)
+{
+	struct bm_nft nft;
+	int r = 0;
+
+	if (bench_link_nft(bench, &nft))
+		r = prune_table(bench, &nft, err);
+	if (r < 0)
+		return r;
+	return bench_nft(bench, &nft) ? prune_table(bench, &nft, err)
+				      : bm_fail_errno(err, ESRCH, "nft of Bench %s", bench->name);
 }
 
 static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *err)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "network/link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -57,12 +58,34 @@ static int bench_quiet(void *arg, struct bm_error *err)
 				   sizeof(bench_sysctls) / sizeof(bench_sysctls[0]), err);
 }
 
+static void link_name(uint32_t bench, char ret[IF_NAMESIZE])
+{
+	snprintf(ret, IF_NAMESIZE, "bm%u", bench);
+}
+
+struct bm_nft bm_link_nft(uint32_t bench)
+{
+	struct bm_nft nft = { .netns = -1 };
+
+	link_name(bench, nft.link);
+	snprintf(nft.table, sizeof(nft.table), "benchmon_%s", nft.link);
+	return nft;
+}
+
+bool bm_link_there(uint32_t bench)
+{
+	char name[IF_NAMESIZE];
+
+	link_name(bench, name);
+	return if_nametoindex(name) != 0;
+}
+
 /* Finds the host end; 0 also when there is none. Never mistakes another's interface for ours. */
 static int find_end(struct link *l, uint32_t bench, struct bm_error *err)
 {
 	int r;
 
-	snprintf(l->name, sizeof(l->name), "bm%u", bench);
+	link_name(bench, l->name);
 	r = bm_rtnl_interface(l->host, l->name, &l->end);
 	if (r == -ENODEV)
 		return 0;
@@ -144,24 +167,31 @@ static int check_route(const struct link *l, const struct bm_destination *d, str
 
 static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
 {
-	char name[IF_NAMESIZE] = "no interface", text[BM_DESTINATION_LEN];
-	struct bm_destination d = { .address = { [10] = 0xff, 0xff } };
-	int oif = 0, r;
-	bool found;
+	char name[IF_NAMESIZE] = "no interface", own[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN];
+	bool v4 = pair->family == AF_INET;
+	struct bm_interface oif = {};
+	struct bm_clash clash;
+	char remedy[160];
+	int r;
 
-	r = bm_rtnl_clash(l->host, pair, l->end.index, &found, &oif);
+	r = bm_rtnl_clash(l->host, pair, l->end.index, &clash);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "listing the host's routes");
-	if (!found)
+	if (!clash.found)
 		return 0;
-	if (oif)
-		if_indextoname((unsigned int)oif, name);
-	memcpy(d.address + 16 - pair->len, pair->host, pair->len);
-	bm_destination_format(&d, text);
-	*strrchr(text, ':') = '\0';
-	return bm_fail(err, EADDRINUSE, "the link of a Bench has addresses of its own",
-		       "destroy the other Bench, or move that network",
-		       "%s/%u, wanted for %s, is in use by %s", text, pair->prefix, l->name, name);
+	if (clash.oif && if_indextoname((unsigned int)clash.oif, name))
+		bm_rtnl_interface(l->host, name, &oif);
+	inet_ntop(pair->family, pair->host, own, sizeof(own));
+	inet_ntop(pair->family, clash.address, other, sizeof(other));
+	if (oif.group == BM_LINK_GROUP)
+		snprintf(remedy, sizeof(remedy), "destroy the Bench that has the link %s", name);
+	else
+		snprintf(remedy, sizeof(remedy),
+			 "give that network other addresses: links have theirs from %s",
+			 v4 ? BM_POOL4_TEXT : BM_POOL6_TEXT);
+	return bm_fail(err, EADDRINUSE, "the link of a Bench has addresses of its own", remedy,
+		       "%s/%u, wanted for %s, is in use by %s: the host has a route to %s/%u there",
+		       own, pair->prefix, l->name, name, other, clash.prefix);
 }
 
 static int make(struct link *l, struct bm_error *err)
@@ -207,6 +237,31 @@ static int configure(const struct link *l, const struct bm_pair *pair, struct bm
 	return r < 0 ? bm_fail_errno(err, -r, "default route of the Bench") : 0;
 }
 
+bool bm_link_beyond(const struct bm_destination *d)
+{
+	autonetlink *host = NULL;
+	struct bm_route route;
+
+	return bm_netlink_open(-1, NETLINK_ROUTE, &host, NULL) == 0 &&
+	       bm_rtnl_route_to(host, d, &route) == 0 && route.type != RTN_LOCAL;
+}
+
+static int first_link(const struct bm_interface *i, void *arg)
+{
+	if (i->group != BM_LINK_GROUP)
+		return 0;
+	snprintf(arg, IF_NAMESIZE, "%s", i->name);
+	return 1;
+}
+
+bool bm_link_any(char ret[IF_NAMESIZE])
+{
+	autonetlink *host = NULL;
+
+	return bm_netlink_open(-1, NETLINK_ROUTE, &host, NULL) == 0 &&
+	       bm_rtnl_interfaces(host, first_link, NULL, ret) == 1;
+}
+
 static int count_link(const struct bm_interface *i, void *arg)
 {
 	*(size_t *)arg += i->group == BM_LINK_GROUP;
@@ -232,6 +287,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 {
 	bool v4 = bm_destination_is_v4(d), found;
 	struct bm_pair pair = bm_pool_pair(v4 ? AF_INET : AF_INET6, bench);
+	struct bm_nft nft = bm_link_nft(bench);
 	struct link l = { .netns = netns };
 	autonetlink *host = NULL;
 	struct bm_route route;
@@ -255,8 +311,11 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	if (r < 0)
 		return r;
 
-	/* The table is there before the link is, and forwarding comes when all the rest stands. */
+	/* The tables are there before the link is, and forwarding comes when all the rest stands.
+	 */
 	r = bm_host_protect(err);
+	if (r == 0 && !found)
+		r = bm_nft_setup(&nft, err);
 	if (r == 0 && !found)
 		r = make(&l, err);
 	if (r == 0)
@@ -266,6 +325,8 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	if (r < 0) {
 		if (!found && l.end.index)
 			bm_rtnl_delete(host, l.end.index);
+		if (!found)
+			bm_nft_destroy(&nft, NULL);
 		release_if_last(host, NULL);
 	}
 	return r;
@@ -273,6 +334,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 
 int bm_link_destroy(uint32_t bench, struct bm_error *err)
 {
+	struct bm_nft nft = bm_link_nft(bench);
 	autonetlink *host = NULL;
 	struct link l = {};
 	autoclose lock = -1;
@@ -291,5 +353,6 @@ int bm_link_destroy(uint32_t bench, struct bm_error *err)
 	/* The namespace may end at the same moment, and takes the pair with it. */
 	if (r < 0 && r != -ENODEV)
 		return bm_fail_errno(err, -r, "deleting %s", l.name);
-	return release_if_last(host, err);
+	r = bm_nft_destroy(&nft, err);
+	return r < 0 ? r : release_if_last(host, err);
 }

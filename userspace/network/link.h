@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "network/address.h"
+#include "network/nft.h"
 
 /*
  * For a Bench in a namespace that is others' too: 0 when a packet from there to d goes to one
@@ -25,9 +26,19 @@ int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
  * Makes the pair (host end "bm<bench>", Bench end "eth0"), its addresses from the pool, a default
  * route in the Bench, NAT and forwarding for the host end alone. Called for every destination: it
  * adds what this one needs (an address family, an uplink). Idempotent. On failure nothing of it is
- * left. bm_nft_setup() comes first: the link itself filters nothing.
+ * left. bm_nft_setup() of the Bench's own table comes first. The one at the host's end is made
+ * before there is a link, and lets nothing through until bm_nft_add().
  */
 int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, struct bm_error *err);
+
+/* The table of the link's end on the host (nft.h): made and removed with the link. */
+struct bm_nft bm_link_nft(uint32_t bench);
+/* True while the link is there. */
+bool bm_link_there(uint32_t bench);
+/* True when some Bench has a link; ret gets the name of one. */
+bool bm_link_any(char ret[16]);
+/* True when packets to d are forwarded, and meet what others have to say of that. */
+bool bm_link_beyond(const struct bm_destination *d);
 
 /* Takes all of it back, and what bm_link_setup changed on the host once no Bench is left that
  * needs it. 0 also when it was not there. */

@@ -3,6 +3,8 @@
  * The second layer: table `inet benchmon` in the Bench's own network namespace, policy drop, with
  * the sealed set in it; where the namespace is others' too, a table `inet benchmon-NAME` that looks
  * at nothing but the Bench's sockets. It knows nothing of the BPF layer and would hold without it.
+ * Where a link of ours leads to the Bench, the same stands once more on the host, at the link's
+ * end, which nothing in the Bench's namespace can reach.
  *
  * A forked helper enters the namespace to open the netlink socket; the caller never does. One call
  * is one atomic batch. All are idempotent.
@@ -18,11 +20,12 @@
 #define BM_NFT_TABLE_LEN 64
 
 struct bm_nft {
-	int netns; /* fd of the namespace */
+	int netns; /* fd of the namespace; -1: the caller's own */
 	/* Of a namespace that is shared with others; "": all in it is the Bench's. */
 	char table[BM_NFT_TABLE_LEN];
 	uint64_t cgroup; /* the Bench's, by which it is told from the others */
 	uint32_t level;
+	char link[16]; /* or the interface that leads to it; "": by its sockets */
 };
 
 /*
@@ -37,6 +40,8 @@ int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *d, stru
 /* What the sets hold; *ret is the caller's. -ENOENT: the table is not there. */
 int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *ret_count,
 		struct bm_error *err);
+/* How many packets it has refused since it was made. -ENOENT: the table is not there. */
+int bm_nft_refused(const struct bm_nft *nft, uint64_t *ret_packets, struct bm_error *err);
 /* Removes the table; 0 also when it was not there. */
 int bm_nft_destroy(const struct bm_nft *nft, struct bm_error *err);
 

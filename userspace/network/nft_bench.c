@@ -58,6 +58,36 @@ static const struct bm_chain shared_chains[] = {
 	{ INPUT, "filter", NF_INET_LOCAL_IN, 0, NF_ACCEPT },
 };
 
+/* At the host's end of a link. */
+#define LOCAL "local"
+#define IS_V6_FRAGMENT IS_V6, BM_PAYLOAD(NETWORK, 6, 1, 0), BM_CMP(EQ, 0, 1, IPPROTO_FRAGMENT)
+
+static const struct bm_chain link_chains[] = {
+	{ .name = LOCAL },
+	{ .name = OUT },
+	{ .name = IN },
+	{ OUTPUT, "filter", NF_INET_LOCAL_OUT, 0, NF_ACCEPT },
+	{ INPUT, "filter", NF_INET_LOCAL_IN, 0, NF_ACCEPT },
+	{ FORWARD, "filter", NF_INET_FORWARD, 0, NF_ACCEPT },
+};
+
+/*
+ * What is for the host itself. IPv4 is whole there; IPv6 is put together only behind that hook, for
+ * which the kernel refuses fragments that overlap: so the first, with UDP and nothing else right
+ * behind it, has the ports, and the others count for nothing without it.
+ */
+static const struct bm_rule local[] = {
+	{ LOCAL,
+	  { IS_V6_FRAGMENT, BM_PAYLOAD(NETWORK, 40, 4, 0), BM_MASK(0, 4, 0xff, 0, 0xff, 0xf8),
+	    BM_CMP(EQ, 0, 4, IPPROTO_UDP, 0, 0, 0), BM_PAYLOAD(NETWORK, 24, 16, 0),
+	    BM_META(L4PROTO, 4), BM_PAYLOAD(TRANSPORT, 2, 2, 5), BM_LOOKUP(BM_NFT_SET6),
+	    BM_ACCEPT } },
+	{ LOCAL,
+	  { IS_V6_FRAGMENT, BM_PAYLOAD(NETWORK, 42, 2, 0), BM_MASK(0, 2, 0xff, 0xf8),
+	    BM_CMP(NEQ, 0, 2, 0, 0), BM_ACCEPT } },
+	{ LOCAL, { BM_GOTO(OUT) } },
+};
+
 /* The loopback of a namespace that is the Bench's alone. */
 static const struct bm_rule loopback[] = {
 	{ OUT, { BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
@@ -128,10 +158,17 @@ static const struct bm_rule own_end[] = {
 	{ FORWARD, { BM_COUNTER } },
 };
 
-/* A chain that is no hook's has no policy. */
+/* A chain that is no hook's has no policy. The goto of a gate comes back no more. */
 static const struct bm_rule shared_end[] = {
 	{ OUT, { REFUSE } },
 	{ IN, { REFUSE } },
+};
+
+/* What the host itself says on every link (MLD, router solicitations) is no attempt of anybody's.
+ */
+static const struct bm_rule link_end[] = {
+	{ OUT, { REFUSE } },
+	{ IN, { BM_DROP } },
 };
 
 #define ADD(b, rules) bm_batch_add_rules(b, rules, sizeof(rules) / sizeof((rules)[0]))
@@ -160,21 +197,60 @@ static void add_gates(struct bm_batch *b, const struct bm_nft *nft)
 	ADD(b, gates);
 }
 
-void bm_nft_bench_table(struct bm_batch *b, const struct bm_nft *nft)
+/*
+ * Where what comes from the Bench goes on, and what goes to it: what the link has carried in
+ * fragments is whole there, as it is where the Bench's own table looks.
+ */
+static void add_link_gates(struct bm_batch *b, const char *link)
 {
-	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
-		bm_batch_add_set(b, &sets[i]);
-	if (*nft->table) {
-		add_chains(b, shared_chains, sizeof(shared_chains) / sizeof(shared_chains[0]));
-		ADD(b, sealed);
-		ADD(b, discovery);
-		ADD(b, shared_end);
-		add_gates(b, nft);
-		return;
-	}
+	struct bm_rule gates[] = {
+		{ INPUT, { BM_META(IIFNAME, 0), BM_CMP_NAME(0), BM_GOTO(LOCAL) } },
+		{ FORWARD, { BM_META(IIFNAME, 0), BM_CMP_NAME(0), BM_GOTO(OUT) } },
+		{ FORWARD, { BM_META(OIFNAME, 0), BM_CMP_NAME(0), BM_GOTO(IN) } },
+		{ OUTPUT, { BM_META(OIFNAME, 0), BM_CMP_NAME(0), BM_GOTO(IN) } },
+	};
+
+	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]); i++)
+		strncpy((char *)gates[i].steps[1].bytes, link, sizeof(gates[i].steps[1].bytes));
+	ADD(b, gates);
+}
+
+static void add_link(struct bm_batch *b, const struct bm_nft *nft)
+{
+	add_chains(b, link_chains, sizeof(link_chains) / sizeof(link_chains[0]));
+	ADD(b, local);
+	ADD(b, sealed);
+	ADD(b, discovery);
+	ADD(b, link_end);
+	add_link_gates(b, nft->link);
+}
+
+static void add_shared(struct bm_batch *b, const struct bm_nft *nft)
+{
+	add_chains(b, shared_chains, sizeof(shared_chains) / sizeof(shared_chains[0]));
+	ADD(b, sealed);
+	ADD(b, discovery);
+	ADD(b, shared_end);
+	add_gates(b, nft);
+}
+
+static void add_own(struct bm_batch *b)
+{
 	add_chains(b, own_chains, sizeof(own_chains) / sizeof(own_chains[0]));
 	ADD(b, loopback);
 	ADD(b, sealed);
 	ADD(b, discovery);
 	ADD(b, own_end);
+}
+
+void bm_nft_bench_table(struct bm_batch *b, const struct bm_nft *nft)
+{
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		bm_batch_add_set(b, &sets[i]);
+	if (*nft->link)
+		add_link(b, nft);
+	else if (*nft->table)
+		add_shared(b, nft);
+	else
+		add_own(b);
 }

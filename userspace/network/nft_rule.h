@@ -80,6 +80,11 @@ struct bm_rule {
 			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
+/* An interface's name, of 16 bytes with the zeros behind it: to be filled in. */
+#define BM_CMP_NAME(n)                                                                             \
+	{                                                                                          \
+		.kind = BM_STEP_CMP, .reg = BM_REG(n), .key = NFT_CMP_EQ, .len = 16                \
+	}
 #define BM_CMP_NATIVE(op_, n, value_)                                                              \
 	{                                                                                          \
 		.kind = BM_STEP_CMP, .reg = BM_REG(n), .key = NFT_CMP_##op_, .len = 4,             \

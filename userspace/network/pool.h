@@ -8,8 +8,10 @@
 
 /* fd62:656e:6368::/48: "bench" as the identifier of a unique local prefix (RFC 4193). */
 #define BM_POOL6_PREFIX 0xfd, 0x62, 0x65, 0x6e, 0x63, 0x68
+#define BM_POOL6_TEXT "fd62:656e:6368::/48"
 /* 10.209.0.0/16, 32768 pairs: two Benches may meet in one, which bm_link_setup() refuses. */
 #define BM_POOL4_PREFIX 10, 209
+#define BM_POOL4_TEXT "10.209.0.0/16"
 
 /* Both ends of a /31 or /127. */
 struct bm_pair {

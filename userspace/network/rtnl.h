@@ -49,11 +49,18 @@ int bm_rtnl_address(struct mnl_socket *s, int index, const struct bm_pair *pair,
 int bm_rtnl_default_route(struct mnl_socket *s, int index, const struct bm_pair *pair);
 
 int bm_rtnl_route_to(struct mnl_socket *s, const struct bm_destination *d, struct bm_route *ret);
+struct bm_clash {
+	bool found;
+	uint8_t address[16]; /* of the pair's family */
+	uint8_t prefix;
+	int oif; /* 0: a route without an interface */
+};
+
 /*
  * Finds an address or route of another interface than index that the pair would take packets
- * from: one for a network no wider than the pool. *ret_oif is its interface, 0 when none is.
+ * from: one for a network no wider than the pool.
  */
-int bm_rtnl_clash(struct mnl_socket *s, const struct bm_pair *pair, int index, bool *ret_found,
-		  int *ret_oif);
+int bm_rtnl_clash(struct mnl_socket *s, const struct bm_pair *pair, int index,
+		  struct bm_clash *ret);
 
 #endif

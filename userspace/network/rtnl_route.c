@@ -89,15 +89,14 @@ int bm_rtnl_route_to(struct mnl_socket *s, const struct bm_destination *d, struc
 struct clash {
 	const struct bm_pair *pair;
 	int index;
-	bool found;
-	int oif;
+	struct bm_clash is;
 };
 
 static void clash_reset(void *arg)
 {
 	struct clash *clash = arg;
 
-	clash->found = false;
+	clash->is.found = false;
 }
 
 static bool overlaps(const struct bm_pair *pair, const uint8_t *address, unsigned int prefix)
@@ -124,7 +123,7 @@ static int each_route(const struct nlmsghdr *nlh, void *arg)
 		    mnl_attr_get_payload_len(attr) == clash->pair->len)
 			address = mnl_attr_get_payload(attr);
 	}
-	if (clash->found || !address || rtm->rtm_family != clash->pair->family ||
+	if (clash->is.found || !address || rtm->rtm_family != clash->pair->family ||
 	    (clash->index && oif == clash->index))
 		return MNL_CB_OK;
 	/*
@@ -133,13 +132,15 @@ static int each_route(const struct nlmsghdr *nlh, void *arg)
 	 */
 	if (rtm->rtm_dst_len < (clash->pair->family == AF_INET ? 16 : 48))
 		return MNL_CB_OK;
-	clash->found = overlaps(clash->pair, address, rtm->rtm_dst_len);
-	clash->oif = oif;
+	if (overlaps(clash->pair, address, rtm->rtm_dst_len)) {
+		clash->is =
+			(struct bm_clash){ .found = true, .prefix = rtm->rtm_dst_len, .oif = oif };
+		memcpy(clash->is.address, address, clash->pair->len);
+	}
 	return MNL_CB_OK;
 }
 
-int bm_rtnl_clash(struct mnl_socket *s, const struct bm_pair *pair, int index, bool *ret_found,
-		  int *ret_oif)
+int bm_rtnl_clash(struct mnl_socket *s, const struct bm_pair *pair, int index, struct bm_clash *ret)
 {
 	struct clash clash = { .pair = pair, .index = index };
 	char buf[256];
@@ -148,7 +149,6 @@ int bm_rtnl_clash(struct mnl_socket *s, const struct bm_pair *pair, int index, b
 
 	if (r < 0)
 		return r;
-	*ret_found = clash.found;
-	*ret_oif = clash.oif;
+	*ret = clash.is;
 	return 0;
 }

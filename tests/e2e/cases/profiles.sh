@@ -2,44 +2,24 @@
 # Profiles: resolved by a server of ours, shown, confirmed, sealed, and refused when they are not what was sealed.
 : "${e2e:?}" "${repo:?}" "${tmp:?}" "${disk:?}"
 
-state=/var/lib/benchmon
+
+# shellcheck source=tests/e2e/resolver.sh
+. "$e2e/resolver.sh"
+
 seal=$state/profiles/p.json
 tail=',"protocol":"tcp","port":443,"why":"it is needed"'
-
 setup() {
-	local ready
-	unmounted
-	mkdir -p "$tmp/etc/profiles" "$tmp/fake" /etc/benchmon
-	chmod 755 "$tmp/etc" "$tmp/etc/profiles"
-	echo 'nameserver 127.0.0.77' >"$tmp/resolv.conf"
-	[[ -e /etc/resolv.conf ]] || : >/etc/resolv.conf
-	mount --bind "$tmp/etc" /etc/benchmon
-	mount --bind "$tmp/resolv.conf" /etc/resolv.conf
+	mkdir -p "$tmp/fake"
 	zone
-	exec {ready}< <(exec "$repo/build/e2e/dns" 127.0.0.77 "$tmp/zone")
-	line_from "$ready" _
-	echo $! >"$tmp/dns"
-	# Its mounts are those of its start.
-	stop_daemon
+	resolver_up
 	# The key is there from now on.
 	define p "$(host a.test)"
 	sealed p
 }
 
 teardown() {
-	local pid
-	read -r pid <"$tmp/dns"
-	kill "$pid"
-	unmounted
-	rmdir /etc/benchmon
-	rm -r "$tmp"/{etc,fake,dns,zone,resolv.conf} "$state/profiles" "$state/seal.key"
-	stop_daemon
-	bm ls
-	did
-}
-
-unmounted() {
-	umount -l /etc/benchmon /etc/resolv.conf 2>/dev/null || :
+	rm -r "$tmp/fake"
+	resolver_down
 }
 
 # Of the server, with more lines.
@@ -59,12 +39,6 @@ zone() { # [LINE...]
 		silent.test 0 SILENT
 	END
 	[[ $# -eq 0 ]] || printf '%s\n' "$@" >"$tmp/zone"
-}
-
-define() { # NAME ENTRIES [MORE]
-	local file=/etc/benchmon/profiles/$1.json
-	printf '{"name":"%s","description":"for the test"%s,"entries":[%s]}\n' "$1" "${3-}" "$2" >"$file"
-	chmod 644 "$file"
 }
 
 host() { # NAME
