@@ -162,7 +162,7 @@ int tool_send(char **args)
 }
 
 /* The kernel does not say why a descriptor was left out, only that it was: EACCES stands for it. */
-int receive_fd(int from)
+int take_fd(int from, int *ret_fd)
 {
 	union {
 		struct cmsghdr head;
@@ -177,9 +177,17 @@ int receive_fd(int from)
 
 	if (recvmsg(from, &message, 0) != 1)
 		return setup("recvmsg");
-	if (CMSG_FIRSTHDR(&message))
-		return 0;
-	return message.msg_flags & MSG_CTRUNC ? EACCES : setup("no descriptor was sent");
+	if (!CMSG_FIRSTHDR(&message))
+		return message.msg_flags & MSG_CTRUNC ? EACCES : setup("no descriptor was sent");
+	memcpy(ret_fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(*ret_fd));
+	return 0;
+}
+
+int receive_fd(int from)
+{
+	int fd;
+
+	return take_fd(from, &fd);
 }
 
 int probe_receive(char **args)

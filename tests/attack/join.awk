@@ -12,6 +12,15 @@ function rest(    line) {
 	return line
 }
 
+# "attack@6.12" is one for kernels from that on.
+function newer(attack, kernel,    want, have) {
+	if (split(attack, want, "@") < 2)
+		return 0
+	split(want[2], want, ".")
+	split(kernel, have, ".")
+	return have[1] + 0 < want[1] + 0 || (have[1] == want[1] && have[2] + 0 < want[2] + 0)
+}
+
 # One part for each shape, split by "; ".
 function verdict(attack, text,    parts, count, i, shape) {
 	count = split(text, parts, /; /)
@@ -55,7 +64,7 @@ END {
 		printf "%-20s %-10s", part[1], part[2]
 		for (k = 1; k <= kernels; k++) {
 			text = cell[order[i], name[k]]
-			if (text == "" && part[2] != "-" && part[1] in failed)
+			if (text == "" && (newer(part[1], name[k]) || (part[2] != "-" && part[1] in failed)))
 				text = "-"
 			else
 				count_cell(text)

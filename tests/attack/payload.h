@@ -74,7 +74,8 @@ probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 
 /* fds.c */
 long send_fd(int to, int fd);
-int receive_fd(int from); /* 0; EACCES when the kernel has left it out */
+int take_fd(int from, int *ret_fd); /* 0; EACCES when the kernel has left it out */
+int receive_fd(int from);           /* the same, for its own sake */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
 probe_fn probe_dnotify, probe_receive, probe_pass, probe_park, tool_send;
 

@@ -146,36 +146,13 @@ static int way_pair(char **args)
 /* --- what comes in with the stdin that tool_carry gives
  * ------------------------------------------*/
 
-static int carried(void)
-{
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec iov = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &iov,
-				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	int fd = -1;
-
-	if (recvmsg(0, &message, 0) != 1)
-		return -1;
-	if (CMSG_FIRSTHDR(&message))
-		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
-	if (fd < 0)
-		errno = EACCES; /* left out */
-	return fd;
-}
-
 /* A stream that was connected outside is written to. */
 static int way_carried_stream(char **args)
 {
-	int fd = carried();
+	int fd, r = take_fd(STDIN_FILENO, &fd);
 
 	(void)args;
-	return fd < 0 ? errno : outcome(send(fd, "x", 1, MSG_NOSIGNAL) < 0 ? -1 : 0);
+	return r ? r : outcome(send(fd, "x", 1, MSG_NOSIGNAL) < 0 ? -1 : 0);
 }
 
 /* ADDRESS: a datagram socket that was made outside sends there. */
@@ -183,27 +160,27 @@ static int way_carried_dgram(char **args)
 {
 	struct sockaddr_un address;
 	socklen_t size = address_of(args[0], &address);
-	int fd = carried();
+	int fd, r = take_fd(STDIN_FILENO, &fd);
 
-	if (fd < 0)
-		return errno;
+	if (r)
+		return r;
 	return outcome(sendto(fd, "x", 1, 0, (struct sockaddr *)&address, size) < 0 ? -1 : 0);
 }
 
 static int way_carried_listener(char **args)
 {
-	int fd = carried();
+	int fd, r = take_fd(STDIN_FILENO, &fd);
 
 	(void)args;
-	return fd < 0 ? errno : past(accept4(fd, NULL, NULL, SOCK_NONBLOCK), EAGAIN);
+	return r ? r : past(accept4(fd, NULL, NULL, SOCK_NONBLOCK), EAGAIN);
 }
 
 /* PATH below it is opened */
 static int way_carried_dir(char **args)
 {
-	int fd = carried();
+	int fd, r = take_fd(STDIN_FILENO, &fd);
 
-	return fd < 0 ? errno : outcome(openat(fd, args[0], O_RDWR));
+	return r ? r : outcome(openat(fd, args[0], O_RDWR));
 }
 
 static const struct way ways[] = {

@@ -381,9 +381,9 @@ static void test_tables(void **state)
 
 			snprintf(typed, sizeof(typed), "--%s", cli_options[opt].name);
 			for (int i = 0; i < CLI_FORMS && c->forms[i].args; i++)
-				shown |= c->forms[i].options & 1u << opt ||
+				shown |= c->forms[i].options & 1ull << opt ||
 					 strstr(c->forms[i].args, typed);
-			assert_int_equal(shown, !!(c->options & 1u << opt));
+			assert_int_equal(shown, !!(c->options & 1ull << opt));
 		}
 	}
 }

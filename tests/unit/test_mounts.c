@@ -342,6 +342,30 @@ static void option(void **state)
 	}
 }
 
+/* A root that is still below the host's, and names that only begin like it. */
+static void below(void **state)
+{
+	static const char *const expected[] = { "/", "/proc", "/", "/a/b" };
+	automounts mounts = {};
+
+	(void)state;
+	assert_int_equal(
+		parse("1 0 0:1 / / rw - ext4 a rw\n2 1 0:2 / /b/root rw - ext4 a rw\n"
+		      "3 2 0:3 / /b/root/proc rw - proc a rw\n4 1 0:4 / /b rw - ext4 a rw\n"
+		      "5 1 0:5 / /b/rootfs rw - ext4 a rw\n6 2 0:6 / /b/root rw - ext4 a rw\n"
+		      "7 6 0:7 / /b/root/a/b rw - tmpfs a rw\n8 1 0:8 / /x/b/root rw - ext4 a rw",
+		      &mounts),
+		0);
+	bm_mounts_below(&mounts, "/b/root");
+	assert_int_equal(mounts.count, COUNT(expected));
+	for (size_t i = 0; i < COUNT(expected); i++)
+		assert_string_equal(mounts.list[i].target, expected[i]);
+	assert_int_equal(mounts.list[0].id, 2);
+	assert_int_equal(mounts.list[3].parent, 6);
+	bm_mounts_below(&mounts, "/nowhere");
+	assert_int_equal(mounts.count, 0);
+}
+
 static void read_self(void **state)
 {
 	struct bm_error err = {};
@@ -460,21 +484,14 @@ static void opened_at_any_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),
-		cmocka_unit_test(optional_fields),
-		cmocka_unit_test(sources),
-		cmocka_unit_test(flags),
-		cmocka_unit_test(escapes),
-		cmocka_unit_test(truncated),
-		cmocka_unit_test(hostile),
-		cmocka_unit_test(embedded_space),
-		cmocka_unit_test(empty),
-		cmocka_unit_test(many_lines),
-		cmocka_unit_test(option),
-		cmocka_unit_test(read_self),
-		cmocka_unit_test(read_absent),
-		cmocka_unit_test(kernel_agrees),
-		cmocka_unit_test(opened_at_any_depth),
+		cmocka_unit_test(fields),        cmocka_unit_test(optional_fields),
+		cmocka_unit_test(sources),       cmocka_unit_test(flags),
+		cmocka_unit_test(escapes),       cmocka_unit_test(truncated),
+		cmocka_unit_test(hostile),       cmocka_unit_test(embedded_space),
+		cmocka_unit_test(empty),         cmocka_unit_test(many_lines),
+		cmocka_unit_test(option),        cmocka_unit_test(below),
+		cmocka_unit_test(read_self),     cmocka_unit_test(read_absent),
+		cmocka_unit_test(kernel_agrees), cmocka_unit_test(opened_at_any_depth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

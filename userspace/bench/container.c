@@ -40,7 +40,7 @@ static int crun(const char *const *args, char **ret_out, struct bm_error *err)
 }
 
 /* crun takes the id for a path component and so do we. */
-static int check_id(const char *id, struct bm_error *err)
+int bm_container_check_id(const char *id, struct bm_error *err)
 {
 	char shown[64];
 
@@ -55,16 +55,18 @@ static int check_id(const char *id, struct bm_error *err)
 }
 
 /* As config.json has it: relative to the bundle, usually. */
-static int rootfs_of(struct json_object *state, char **ret, struct bm_error *err)
+int bm_container_rootfs(struct json_object *state, const char *key, char **ret,
+			struct bm_error *err)
 {
-	const char *rootfs = bm_json_string(state, "rootfs");
+	const char *rootfs = bm_json_string(state, key);
 	const char *bundle = bm_json_string(state, "bundle");
 
 	if (!rootfs || (rootfs[0] != '/' && !bundle))
-		return bm_fail(err, EPROTO, NULL, NULL, "crun state: no rootfs");
+		return bm_fail(err, EPROTO, NULL, NULL,
+			       "the runtime does not say what the root is");
 	if (asprintf(ret, "%s%s%s", rootfs[0] == '/' ? "" : bundle, rootfs[0] == '/' ? "" : "/",
 		     rootfs) < 0)
-		return bm_fail_errno(err, ENOMEM, "crun state");
+		return bm_fail_errno(err, ENOMEM, "the container's root");
 	return 0;
 }
 
@@ -76,7 +78,7 @@ int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *re
 	char path[PATH_LEN];
 	const char *status;
 	int64_t pid;
-	int r = check_id(id, err);
+	int r = bm_container_check_id(id, err);
 
 	if (r < 0)
 		return r;
@@ -97,7 +99,7 @@ int bm_container_find(const char *root, const char *id, pid_t *ret_pid, bool *re
 		return bm_fail(err, ESRCH, "container-id", "create it anew",
 			       "container %s is stopped", id);
 	if (ret_rootfs) {
-		r = rootfs_of(state, ret_rootfs, err);
+		r = bm_container_rootfs(state, "rootfs", ret_rootfs, err);
 		if (r < 0)
 			return r;
 	}

@@ -8,9 +8,16 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 #define BM_CRUN_ROOT "/run/benchmon/crun" /* of the containers made here */
 #define BM_CRUN_DEFAULT_ROOT "/run/crun"  /* of everybody else's */
+
+/* -EINVAL for what no runtime takes for an id. */
+int bm_container_check_id(const char *id, struct bm_error *err);
+/* What key says in a runtime's state, relative to its "bundle" or not; *ret is the caller's. */
+int bm_container_rootfs(struct json_object *state, const char *key, char **ret,
+			struct bm_error *err);
 
 /*
  * The init process of container id; *ret_created: it waits to be started; *ret_rootfs (may be

@@ -133,6 +133,21 @@ const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id
 	return NULL;
 }
 
+void bm_mounts_below(struct bm_mounts *mounts, const char *root)
+{
+	size_t len = strlen(root), kept = 0;
+
+	for (size_t i = 0; i < mounts->count; i++) {
+		struct bm_mount m = mounts->list[i];
+
+		if (strncmp(m.target, root, len) || (m.target[len] && m.target[len] != '/'))
+			continue;
+		m.target = m.target[len] ? m.target + len : "/";
+		mounts->list[kept++] = m;
+	}
+	mounts->count = kept;
+}
+
 #define STEP_MAX (PATH_MAX - NAME_MAX - 2)
 
 int bm_mount_open(int root, const struct bm_mount *m)

@@ -39,6 +39,8 @@ int bm_mounts_parse(char *text, struct bm_mounts *ret);
 int bm_mount_open(int root, const struct bm_mount *m);
 /* NULL when there is none of that id. */
 const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id);
+/* Leaves those that lie at root or below it, and names them as from there. */
+void bm_mounts_below(struct bm_mounts *mounts, const char *root);
 /* The value of key in a comma-separated option string into buf, unescaped; false if absent. */
 bool bm_mount_option(const char *options, const char *key, char *buf, size_t size);
 

@@ -6,6 +6,8 @@
 #include <seccomp.h>
 #include <sys/personality.h>
 
+#include "confine/filter.h"
+
 const char *const bm_denied_syscalls[] = {
 	/* Mounts: each would need CAP_SYS_ADMIN, which a user namespace hands out. */
 	"mount",
@@ -63,22 +65,6 @@ const char *const bm_denied_without_userns[] = { "unshare", NULL };
 
 const char *const bm_denied_in_image[] = { "memfd_create", "memfd_secret", NULL };
 
-static int deny_all(scmp_filter_ctx filter, const char *const *names)
-{
-	int r = 0;
-
-	for (; r == 0 && *names; names++) {
-		int number = seccomp_syscall_resolve_name(*names);
-
-		/* One that this libseccomp has no number for, this kernel may have all the same. */
-		if (number == __NR_SCMP_ERROR)
-			r = -ENOSYS;
-		else
-			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
-	}
-	return r;
-}
-
 static int deny_personality(scmp_filter_ctx filter)
 {
 	int r = 0;
@@ -94,7 +80,7 @@ static int deny_personality(scmp_filter_ctx filter)
 
 static int deny_userns(scmp_filter_ctx filter)
 {
-	int r = deny_all(filter, bm_denied_without_userns);
+	int r = bm_filter_add(filter, SCMP_ACT_ERRNO(EPERM), bm_denied_without_userns);
 
 	/* Every process may clone; a user namespace would hand it all capabilities. */
 	if (r == 0)
@@ -109,16 +95,12 @@ int bm_syscalls_deny(bool image, bool userns, struct bm_error *err)
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int r = filter ? 0 : -ENOMEM;
 
-#ifdef __x86_64__
 	if (r == 0)
-		r = seccomp_arch_add(filter, SCMP_ARCH_X86);
+		r = bm_filter_add_32bit(filter);
 	if (r == 0)
-		r = seccomp_arch_add(filter, SCMP_ARCH_X32);
-#endif
-	if (r == 0)
-		r = deny_all(filter, bm_denied_syscalls);
+		r = bm_filter_add(filter, SCMP_ACT_ERRNO(EPERM), bm_denied_syscalls);
 	if (r == 0 && image)
-		r = deny_all(filter, bm_denied_in_image);
+		r = bm_filter_add(filter, SCMP_ACT_ERRNO(EPERM), bm_denied_in_image);
 	if (r == 0 && image)
 		r = deny_personality(filter);
 	if (r == 0 && !userns)

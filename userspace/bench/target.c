@@ -110,18 +110,72 @@ static int check_owners(const struct bm_target *t, struct bm_error *err)
 	return 0;
 }
 
+struct root_args {
+	const struct bm_target *target;
+	const char *rootfs;
+};
+
+static int mount_of(int fd, uint64_t *ret_id, bool *ret_root)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &stx) < 0)
+		return -errno;
+	*ret_id = stx.stx_mnt_id;
+	*ret_root = stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	return 0;
+}
+
+static int past_hooks(struct bm_error *err)
+{
+	return bm_fail(err, ESTALE, "own-root", "run it as a createRuntime hook",
+		       "the container is past its createRuntime hooks");
+}
+
+/* Only before the pivot is the namespace's root still the host's. */
+static int check_unpivoted(int root, int rootfs, struct bm_error *err)
+{
+	uint64_t host_id = 0, id = 0;
+	bool mounted, is_root;
+	int r = mount_of(root, &host_id, &is_root);
+
+	if (r == 0)
+		r = mount_of(rootfs, &id, &mounted);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "the container's root");
+	if (id == host_id)
+		return past_hooks(err);
+	return mounted ? 0
+		       : bm_fail(err, EPERM, "own-root", "use a runtime that does, as crun",
+				 "the runtime has not mounted the container's root yet");
+}
+
 static int open_root(void *arg, int *ret_fd, struct bm_error *err)
 {
-	const struct bm_target *t = arg;
+	const struct root_args *a = arg;
+	autoclose root = -1, rootfs = -1;
 	int r = bm_confine(BM_CONFINE_LOOK, err);
 
 	if (r < 0)
 		return r;
 	/* Entering puts us at the namespace's root, wherever init has gone by chroot(2). */
-	if (setns(t->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
+	if (setns(a->target->ns[BM_NS_MNT], CLONE_NEWNS) < 0)
 		return bm_fail_errno(err, errno, "enter the container's mount namespace");
-	*ret_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return *ret_fd < 0 ? bm_fail_errno(err, errno, "the container's root") : 0;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return bm_fail_errno(err, errno, "the container's root");
+	if (!a->rootfs) {
+		*ret_fd = TAKE_FD(root);
+		return 0;
+	}
+	rootfs = open(a->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (rootfs < 0)
+		return errno == ENOENT ? past_hooks(err)
+				       : bm_fail_errno(err, errno, "the container's root");
+	r = check_unpivoted(root, rootfs, err);
+	if (r == 0)
+		*ret_fd = TAKE_FD(rootfs);
+	return r;
 }
 
 static int read_bounding(struct bm_target *t, struct bm_error *err)
@@ -141,9 +195,10 @@ static int read_bounding(struct bm_target *t, struct bm_error *err)
 	return 0;
 }
 
-int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err)
+int bm_target_open(pid_t pid, const char *rootfs, struct bm_target *ret, struct bm_error *err)
 {
 	autotarget t = BM_TARGET_NONE;
+	struct root_args args = { &t, rootfs };
 	int r;
 
 	t.pid = pid;
@@ -151,7 +206,7 @@ int bm_target_open(pid_t pid, struct bm_target *ret, struct bm_error *err)
 	if (r == 0)
 		r = check_owners(&t, err);
 	if (r == 0)
-		r = bm_helper(open_root, &t, &t.root, err);
+		r = bm_helper(open_root, &args, &t.root, err);
 	if (r == 0)
 		r = bm_userns_root_of(pid, &t.uid, &t.gid, err);
 	if (r == 0)
@@ -178,6 +233,27 @@ static int open_mountinfo(void *arg, int *ret_fd, struct bm_error *err)
 	return *ret_fd < 0 ? bm_fail_errno(err, errno, "the container's mounts") : 0;
 }
 
+/* Before the runtime has pivoted to its root, that is a mount like any other, below "/". */
+static int rebase(int root, struct bm_mounts *mounts)
+{
+	autofree char *path = NULL;
+	const struct bm_mount *m;
+	uint64_t id;
+	bool mounted;
+	int r = mount_of(root, &id, &mounted);
+
+	if (r < 0)
+		return r;
+	m = bm_mount_find(mounts, id);
+	if (!m || !strcmp(m->target, "/"))
+		return 0;
+	path = strdup(m->target);
+	if (!path)
+		return -ENOMEM;
+	bm_mounts_below(mounts, path);
+	return 0;
+}
+
 int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err)
 {
 	autoclose fd = -1;
@@ -189,5 +265,7 @@ int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, stru
 	r = bm_read_fd(fd, MOUNTINFO_MAX, &text, NULL);
 	if (r == 0)
 		r = bm_mounts_parse(text, ret);
+	if (r == 0)
+		r = rebase(target->root, ret);
 	return r < 0 ? bm_fail_errno(err, -r, "the container's mounts") : 0;
 }

@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <unistd.h>
+
+#include "base/io.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 
+#define STATE_MAX (1u << 20) /* annotations are in it */
+
+/* What a runtime tells its hooks, by stdin: of that, what says which container it is. */
+static int state_of(struct json_object *container, struct bm_error *err)
+{
+	static const char *const keys[] = { "id", "pid", "bundle", "root" };
+	struct json_object *hook = json_object_new_object(), *value;
+	autojson *state = NULL;
+	autofree char *text = NULL;
+	size_t len;
+	int r = bm_read_fd(STDIN_FILENO, STATE_MAX, &text, &len);
+
+	bm_json_add(container, "hook", hook);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "the container's state on standard input");
+	r = bm_json_parse(text, len, "the container's state on standard input", &state, err);
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_object_object_get_ex(state, keys[i], &value))
+			bm_json_add(hook, keys[i], json_object_get(value));
+	return r;
+}
+
 static int container_of(struct cli *cli, struct json_object *container, struct bm_error *err)
 {
 	const char *id = cli->args.operand_count > 1 ? cli->args.operands[1] : NULL;
 	const char *pid = cli->args.value[OPT_PID], *cgroup = cli->args.value[OPT_CGROUP];
+	bool hook = cli_has(&cli->args, OPT_HOOK);
 	int64_t number;
 
-	if (!!id + !!pid + !!cgroup != 1)
+	if (!!id + !!pid + !!cgroup + hook != 1)
 		return cli_usage(cli, err,
-				 "attach: name the container by one of id, --pid and --cgroup");
+				 "attach: name the container by one of id, --pid, --cgroup and "
+				 "--hook");
+	if (hook)
+		return state_of(container, err);
 	if (id)
 		bm_json_add_string(container, "id", id);
 	if (cgroup)

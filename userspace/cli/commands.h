@@ -26,6 +26,7 @@ enum cli_opt {
 	OPT_FOR,
 	OPT_FORMAT,
 	OPT_HELP,
+	OPT_HOOK,
 	OPT_IN,
 	OPT_KEEP,
 	OPT_MEMORY,
@@ -45,7 +46,7 @@ enum cli_opt {
 	OPT_YES,
 	OPT_MAX,
 };
-#define OPT(name) (1u << OPT_##name)
+#define OPT(name) (1ull << OPT_##name)
 /* What every command takes. */
 #define OPT_COMMON (OPT(FORMAT) | OPT(HELP))
 
@@ -76,10 +77,10 @@ enum cli_section {
 /* One way to write a command: args, then these options in brackets, then tail. */
 struct cli_form {
 	const char *args;
-	uint32_t options;
+	uint64_t options;
 	const char *tail;
 };
-#define CLI_FORMS 4
+#define CLI_FORMS 5
 
 struct cli;
 
@@ -89,7 +90,7 @@ struct cli_command {
 	int (*fn)(struct cli *cli, struct bm_error *err);
 	enum cli_section section;
 	const char *doc;
-	uint32_t options; /* taken beside OPT_COMMON */
+	uint64_t options; /* taken beside OPT_COMMON */
 	uint32_t formats; /* 1 << enum cli_format, beside text and json */
 	unsigned operands_min, operands_max;
 	bool payload; /* a command line follows the operands */
@@ -104,6 +105,6 @@ extern const char *const cli_sections[SECTION_MAX];
 const struct cli_command *cli_command_find(const char *name);
 /* The name in the tables that is nearest to word; NULL when none is near. */
 const char *cli_command_nearest(const char *word);
-const char *cli_option_nearest(const char *word, uint32_t options);
+const char *cli_option_nearest(const char *word, uint64_t options);
 
 #endif

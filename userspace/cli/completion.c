@@ -56,7 +56,7 @@ static void print_cases(void)
 			continue;
 		printf("\t%s)\n\t\toptions='", c->name);
 		for (int opt = 0; opt < OPT_MAX; opt++)
-			if ((c->options | OPT_COMMON) & 1u << opt)
+			if ((c->options | OPT_COMMON) & 1ull << opt)
 				printf(" --%s", cli_options[opt].name);
 		printf("'\n\t\toperands=\"%s\" ;;\n", operand_kind(c));
 	}

@@ -38,7 +38,7 @@ static void print_command(const struct cli_command *command)
 	cli_wrap(stdout, 2, command->doc);
 	printf("\noptions:\n");
 	for (int opt = 0; opt < OPT_MAX; opt++)
-		if ((command->options | OPT_COMMON) & 1u << opt)
+		if ((command->options | OPT_COMMON) & 1ull << opt)
 			print_option(&cli_options[opt]);
 	printf("\nman benchmon explains it all.\n");
 }
@@ -74,7 +74,7 @@ static struct json_object *command_json(const struct cli_command *command)
 		json_object_array_add(forms, json_object_new_string(command->forms[i].args));
 	bm_json_add(json, "forms", forms);
 	for (int opt = 0; opt < OPT_MAX; opt++)
-		if ((command->options | OPT_COMMON) & 1u << opt)
+		if ((command->options | OPT_COMMON) & 1ull << opt)
 			json_object_array_add(options,
 					      json_object_new_string(cli_options[opt].name));
 	bm_json_add(json, "options", options);

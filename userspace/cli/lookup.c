@@ -36,7 +36,7 @@ const char *cli_command_nearest(const char *word)
 	return nearest;
 }
 
-const char *cli_option_nearest(const char *word, uint32_t options)
+const char *cli_option_nearest(const char *word, uint64_t options)
 {
 	const char *nearest = NULL;
 	unsigned best = 64;
@@ -44,7 +44,7 @@ const char *cli_option_nearest(const char *word, uint32_t options)
 	if (!strncmp(word, "--", 2))
 		word += 2;
 	for (int opt = 0; opt < OPT_MAX; opt++)
-		if (options & 1u << opt)
+		if (options & 1ull << opt)
 			consider(word, cli_options[opt].name, &best, &nearest);
 	return nearest;
 }

@@ -13,7 +13,7 @@
 /* Above any short option's letter. */
 #define LONG_BASE 256
 
-static void table_for(uint32_t options, struct option *ret_long, char *ret_short)
+static void table_for(uint64_t options, struct option *ret_long, char *ret_short)
 {
 	size_t n = 0, s = 0;
 
@@ -23,7 +23,7 @@ static void table_for(uint32_t options, struct option *ret_long, char *ret_short
 	for (int opt = 0; opt < OPT_MAX; opt++) {
 		const struct cli_option *o = &cli_options[opt];
 
-		if (!(options & 1u << opt))
+		if (!(options & 1ull << opt))
 			continue;
 		ret_long[n++] = (struct option){ o->name, o->arg ? required_argument : no_argument,
 						 NULL, LONG_BASE + opt };
@@ -37,12 +37,12 @@ static void table_for(uint32_t options, struct option *ret_long, char *ret_short
 	ret_short[s] = '\0';
 }
 
-static int opt_of(int code, uint32_t options)
+static int opt_of(int code, uint64_t options)
 {
 	if (code >= LONG_BASE)
 		return code - LONG_BASE;
 	for (int opt = 0; opt < OPT_MAX; opt++)
-		if (options & 1u << opt && cli_options[opt].key == code)
+		if (options & 1ull << opt && cli_options[opt].key == code)
 			return opt;
 	return -1;
 }
@@ -119,7 +119,7 @@ static int next(const struct cli_command *command, int argc, char **argv, const 
 int cli_args_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret,
 		   struct bm_error *err)
 {
-	uint32_t options = command->options | OPT_COMMON;
+	uint64_t options = command->options | OPT_COMMON;
 	struct option table[OPT_MAX + 1];
 	char keys[2 * OPT_MAX + 3];
 	int code;
@@ -150,7 +150,7 @@ int cli_args_parse(const struct cli_command *command, int argc, char **argv, str
 		if (code >= LONG_BASE && abbreviated(word, &cli_options[opt]))
 			return refuse(command, err, "an option is abbreviated:", word,
 				      cli_options[opt].name);
-		ret->seen |= 1u << opt;
+		ret->seen |= 1ull << opt;
 		ret->value[opt] = optarg;
 		ret->given[ret->given_count++] = (struct cli_given){ (enum cli_opt)opt, optarg };
 	}

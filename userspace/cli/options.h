@@ -17,7 +17,7 @@ struct cli_given {
 
 /* Everything points into argv, except the two lists. */
 struct cli_args {
-	uint32_t seen;
+	uint64_t seen;
 	const char *value[OPT_MAX]; /* the last one of each */
 	struct cli_given *given;    /* all of them, as typed */
 	size_t given_count;
@@ -36,7 +36,7 @@ void cli_args_done(struct cli_args *args);
 
 static inline bool cli_has(const struct cli_args *args, enum cli_opt opt)
 {
-	return args->seen & 1u << opt;
+	return args->seen & 1ull << opt;
 }
 
 int cli_format_parse(const struct cli_command *command, const char *text, enum cli_format *ret,

@@ -50,7 +50,7 @@ static void print_form(const struct cli_command *command, const struct cli_form 
 		putchar('\n');
 	}
 	for (int opt = 0; opt < OPT_MAX; opt++)
-		if (form->options & 1u << opt)
+		if (form->options & 1ull << opt)
 			print_option(&cli_options[opt]);
 	if (form->tail) {
 		print_words(form->tail);
@@ -63,7 +63,7 @@ static void print_options(void)
 {
 	for (int opt = 0; opt < OPT_MAX; opt++) {
 		const struct cli_option *o = &cli_options[opt];
-		bool used = OPT_COMMON & 1u << opt;
+		bool used = OPT_COMMON & 1ull << opt;
 		const char *separator = ": ";
 
 		printf(".TP\n");
@@ -78,7 +78,7 @@ static void print_options(void)
 		}
 		printf("\n%s", used ? "every command" : "");
 		for (const struct cli_command *c = cli_commands; !used && c->name; c++) {
-			if (!(c->options & 1u << opt))
+			if (!(c->options & 1ull << opt))
 				continue;
 			printf("%s\\fB%s\\fR", *separator == ':' ? "" : separator, c->name);
 			separator = ", ";

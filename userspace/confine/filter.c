@@ -119,6 +119,8 @@ static int add(scmp_filter_ctx ctx, uint32_t action, const char *const *names,
 {
 	int r = 0;
 
+	/* One that this libseccomp has no number for, this kernel may have all the same. */
+
 	for (; r == 0 && *names; names++) {
 		int number = seccomp_syscall_resolve_name(*names);
 
@@ -130,6 +132,23 @@ static int add(scmp_filter_ctx ctx, uint32_t action, const char *const *names,
 		if (r == -EEXIST)
 			r = 0;
 	}
+	return r;
+}
+
+int bm_filter_add(scmp_filter_ctx ctx, uint32_t action, const char *const *names)
+{
+	return add(ctx, action, names, NULL);
+}
+
+int bm_filter_add_32bit(scmp_filter_ctx ctx)
+{
+	int r = 0;
+
+#ifdef __x86_64__
+	r = seccomp_arch_add(ctx, SCMP_ARCH_X86);
+	if (r == 0)
+		r = seccomp_arch_add(ctx, SCMP_ARCH_X32);
+#endif
 	return r;
 }
 
@@ -183,14 +202,9 @@ int bm_filter_deny(const char *const *calls, struct bm_error *err)
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	int r = ctx ? 0 : -ENOMEM;
 
-#ifdef __x86_64__
-	/* What it executes may be of 32 bits. */
 	if (r == 0)
-		r = seccomp_arch_add(ctx, SCMP_ARCH_X86);
+		r = bm_filter_add_32bit(ctx);
 	if (r == 0)
-		r = seccomp_arch_add(ctx, SCMP_ARCH_X32);
-#endif
-	if (r == 0)
-		r = add(ctx, SCMP_ACT_ERRNO(EPERM), calls, NULL);
+		r = bm_filter_add(ctx, SCMP_ACT_ERRNO(EPERM), calls);
 	return load(ctx, r, err);
 }

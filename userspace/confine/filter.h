@@ -7,6 +7,7 @@
 #ifndef BENCHMON_FILTER_H
 #define BENCHMON_FILTER_H
 
+#include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,5 +29,13 @@ struct bm_filter {
 int bm_filter_allow(const struct bm_filter *filter, struct bm_error *err);
 /* The same the other way round, for a task that executes others' programs: these are EPERM. */
 int bm_filter_deny(const char *const *calls, struct bm_error *err);
+
+/*
+ * For a filter of one's own: each of these calls, whatever its arguments. -ENOSYS for a name that
+ * has no number; one that is in the filter already is no error.
+ */
+int bm_filter_add(scmp_filter_ctx ctx, uint32_t action, const char *const *names);
+/* The same calls by their 32-bit entries: what a task executes may be of 32 bits. */
+int bm_filter_add_32bit(scmp_filter_ctx ctx);
 
 #endif

@@ -10,6 +10,7 @@
 #include "bench/box.h"
 #include "bench/container.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/chosen.h"
 #include "gatekeeperd/lifecycle.h"
 
 static int check_name(struct daemon *d, const char *name, struct bm_error *err)
@@ -167,81 +168,12 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	return 0;
 }
 
-struct chosen {
-	pid_t pid;
-	char cgroup[BM_CGROUP_PATH], shown[256];
-	const char *waiting; /* of the request */
-	char *rootfs;
-};
-
-static void chosen_done(struct chosen *chosen)
-{
-	free(chosen->rootfs);
-}
-
-static int first_pid(void *ctx, pid_t pid)
-{
-	*(pid_t *)ctx = pid;
-	return 1;
-}
-
-/* The init of a cgroup: of its tasks the one that is 1 in the innermost pid namespace, or any. */
-static int choose_cgroup(const char *path, struct chosen *ret, struct bm_error *err)
-{
-	autocgroup cgroup = BM_CGROUP_NONE;
-	int r = bm_cgroup_open(path, &cgroup, err);
-
-	if (r < 0)
-		return r;
-	r = bm_cgroup_each(&cgroup, first_pid, &ret->pid);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "cgroup %s", cgroup.path);
-	if (!ret->pid)
-		return bm_fail(err, ESRCH, "container", "start the container first",
-			       "cgroup %s holds no process", cgroup.path);
-	snprintf(ret->cgroup, sizeof(ret->cgroup), "%s", cgroup.path);
-	snprintf(ret->shown, sizeof(ret->shown), "cgroup %.200s", cgroup.path);
-	return 0;
-}
-
-static int choose(struct json_object *container, struct chosen *ret, struct bm_error *err)
-{
-	static const char *const known[] = { "id", "pid", "cgroup", NULL };
-	const char *id = bm_json_string(container, "id"),
-		   *cgroup = bm_json_string(container, "cgroup");
-	bool created = false;
-	int64_t pid = 0;
-	int r = bm_json_only(container, known, "container", err);
-
-	if (r < 0)
-		return r;
-	if (json_object_object_length(container) != 1)
-		return bm_fail(err, EINVAL, "protocol", NULL, "attach: not exactly one container");
-	if (cgroup)
-		return choose_cgroup(cgroup, ret, err);
-	if (id) {
-		r = bm_container_find(BM_CRUN_DEFAULT_ROOT, id, &ret->pid, &created, &ret->rootfs,
-				      err);
-		if (r < 0)
-			return r;
-		ret->waiting = created ? id : NULL;
-		snprintf(ret->shown, sizeof(ret->shown), "%.255s", id);
-	} else {
-		if (bm_json_int(container, "pid", &pid) < 0 || pid <= 0 || pid > INT32_MAX)
-			return bm_fail(err, EINVAL, "protocol", NULL,
-				       "attach: no container is named");
-		ret->pid = (pid_t)pid;
-		snprintf(ret->shown, sizeof(ret->shown), "pid %d", ret->pid);
-	}
-	return bm_cgroup_of_pid(ret->pid, ret->cgroup, err);
-}
-
 /* The cgroup is known to be free before the ledger hears of it. */
 static int attach(struct daemon *d, struct bench *bench, const struct chosen *chosen,
 		  struct adoption *adopt, struct bm_error *err)
 {
 	struct bring_up how = { .waiting = chosen->waiting,
-				.runtime_root = BM_CRUN_DEFAULT_ROOT,
+				.runtime_root = chosen->runtime_root,
 				.rootfs = chosen->rootfs,
 				.adopt = adopt };
 	autocgroup cgroup = BM_CGROUP_NONE;
@@ -273,7 +205,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 {
 	struct json_object *container = bm_json_get(message->json, "container", json_type_object);
 	const char *name = bm_json_string(message->json, "bench");
-	__attribute__((cleanup(chosen_done))) struct chosen chosen = {};
+	autochosen chosen = {};
 	enum bench_exec mode;
 	bool adopt = bm_json_bool(message->json, "adopt");
 	autoadoption *adoption = adopt ? adoption_new() : NULL;
@@ -289,7 +221,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0)
-		r = choose(container, &chosen, err);
+		r = chosen_find(container, &chosen, err);
 	if (r < 0)
 		return r;
 	bench = model_add(&d->model, name, d->model.last_bench + 1);

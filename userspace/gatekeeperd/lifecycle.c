@@ -100,7 +100,7 @@ static void bench_release(struct daemon *d, struct bench *bench)
 			unwatch_init(d, init);
 }
 
-int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err)
+int bench_hold(struct daemon *d, struct bench *bench, const char *rootfs, struct bm_error *err)
 {
 	autofree struct init_watch *init = calloc(1, sizeof(*init));
 	autoclose pidfd = (int)syscall(SYS_pidfd_open, bench->pid, 0);
@@ -110,7 +110,7 @@ int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err)
 		return bm_fail_errno(err, ENOMEM, "Bench %s", bench->name);
 	if (pidfd < 0)
 		return bm_fail_errno(err, errno, "init of Bench %s", bench->name);
-	r = bm_target_open(bench->pid, &bench->target, err);
+	r = bm_target_open(bench->pid, rootfs, &bench->target, err);
 	if (r < 0)
 		return r;
 	/* Of the process that was meant, not of one that got its number meanwhile. */
@@ -250,7 +250,7 @@ static int mark_init(struct daemon *d, const struct bench *bench, const struct b
 
 	if (pidfd < 0)
 		return bm_fail_errno(err, errno, "init of Bench %s", bench->name);
-	if (!bm_container_waits(how->runtime_root, how->waiting))
+	if (how->runtime_root && !bm_container_waits(how->runtime_root, how->waiting))
 		return bm_fail(err, EAGAIN, NULL, "attach it again",
 			       "container %s was started while it was attached", how->waiting);
 	return bm_arrival_mark(d->kernel, bench->id, pidfd, err);
@@ -315,7 +315,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = bm_fail(err, EAGAIN, "own-cgroup", "attach it again",
 			    "process %d has left cgroup %s", bench->pid, bench->cgroup.path);
 	if (r == 0)
-		r = bench_hold(d, bench, err);
+		r = bench_hold(d, bench, how->waiting && !how->runtime_root ? how->rootfs : NULL,
+			       err);
 	if (r == 0)
 		r = bm_admit(&bench->target, &bench->cgroup, how->rootfs || ours, err);
 	/* What benchmon makes shares nothing. */

@@ -8,9 +8,10 @@
 struct bring_up {
 	/* A container that is created and not started (else NULL), whose init is an arrival. */
 	const char *waiting;
-	const char *runtime_root; /* where its runtime keeps its state */
-	const char *rootfs;       /* what the runtime made it with, NULL where it is not known */
-	struct adoption *adopt;   /* gets its volumes; NULL: nobody asks for them */
+	/* Where its runtime keeps its state; NULL where that waits for its createRuntime hook. */
+	const char *runtime_root;
+	const char *rootfs;     /* what the runtime made it with, NULL where it is not known */
+	struct adoption *adopt; /* gets its volumes; NULL: nobody asks for them */
 };
 
 /*
@@ -25,8 +26,8 @@ int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up 
 int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			 const struct bm_cgroup_ref *cgroup, struct bm_error *err);
 
-/* Opens bench->target and lets go of it when its init ends. */
-int bench_hold(struct daemon *d, struct bench *bench, struct bm_error *err);
+/* Opens bench->target (rootfs as there) and lets go of it when its init ends. */
+int bench_hold(struct daemon *d, struct bench *bench, const char *rootfs, struct bm_error *err);
 
 /*
  * Ends it: grants, walls, and what was made for it; writes event with fields (taken over, may be

@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "bench/admit.h"
 #include "bench/box.h"
+#include "bench/foreign.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/recall.h"
@@ -121,6 +123,15 @@ static bool same_namespaces(const struct bench *bench)
 	return !memcmp(bench->namespaces, bench->target.inode, sizeof(bench->namespaces));
 }
 
+/* A runtime that was still to pivot there when the last daemon ended may not have done it yet. */
+static bool has_root(const struct bench *bench)
+{
+	struct stat hosts, found;
+
+	return stat(BM_HOST_VIEW "/", &hosts) == 0 && fstat(bench->target.root, &found) == 0 &&
+	       (hosts.st_dev != found.st_dev || hosts.st_ino != found.st_ino);
+}
+
 static bool cgroup_taken(struct daemon *d, const struct bench *bench)
 {
 	for (const struct bench *b = d->model.benches; b; b = b->next)
@@ -135,7 +146,7 @@ static bool cgroup_taken(struct daemon *d, const struct bench *bench)
  */
 static void find_half_made_nft(struct daemon *d, struct bench *bench)
 {
-	bool held = bench_hold(d, bench, NULL) == 0 &&
+	bool held = bench_hold(d, bench, NULL, NULL) == 0 &&
 		    bm_namespaces_shared(&bench->target, &bench->cgroup, &bench->shared, NULL) == 0;
 
 	if (!held)
@@ -185,7 +196,7 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 			       "the init of its container has gone, and others of it run");
 	if (!there || pid_start_time(bench->pid) != bench->pid_start)
 		return end_lost(d, bench, "its container has gone", err);
-	if (bench_hold(d, bench, err) == 0 && same_namespaces(bench) &&
+	if (bench_hold(d, bench, NULL, err) == 0 && same_namespaces(bench) && has_root(bench) &&
 	    bm_bench_whole(d->kernel, bench->id, bench->cgroup.id, bench_flags(bench)))
 		return adopt_bench(d, bench, err);
 	if (bench->origin == ORIGIN_CREATED)

@@ -244,9 +244,9 @@ case_ids() {
 	bm attach a1 nobody
 	refused 125 'crun knows no container nobody (rule: container-id); see `crun list`'
 	bm attach a1
-	refused 2 'attach: name the container by one of id, --pid and --cgroup'
+	refused 2 'attach: name the container by one of id, --pid, --cgroup and --hook'
 	bm attach a1 c1 --pid 1
-	refused 2 'attach: name the container by one of id, --pid and --cgroup'
+	refused 2 'attach: name the container by one of id, --pid, --cgroup and --hook'
 	for id in 0 -1 x 1x 99999999999; do
 		bm attach a1 --pid "$id"
 		refused 2 "--pid: '$id' is not a number from 1 to 4194304"
