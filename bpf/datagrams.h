@@ -11,13 +11,12 @@
 
 #define LOOPBACK 1          /* its index in every network namespace */
 #define DATAGRAMS_MAX 65536 /* looked at; a longer queue is refused */
-#define TRIES 4
 
 struct queued {
 	struct bm_dest_key key;
 	__u32 rule;
 	__u32 own; /* loopback is */
-	__u64 next, end, other_end;
+	__u64 queue, previous, next, end, other_end;
 };
 
 /* From where it came, as recvfrom(2) would tell. */
@@ -43,26 +42,52 @@ static __always_inline void judge_datagram(const struct sk_buff *skb, struct que
 	q->rule = seal_rule(&q->key);
 }
 
-/* A queue that is taken from meanwhile breaks off: the next one is NULL. */
+static __always_inline void from_the_first(struct queued *q)
+{
+	const struct sk_buff_head *queue = (const void *)q->queue;
+
+	q->previous = q->queue;
+	q->next = (__u64)BPF_CORE_READ(queue, next);
+}
+
+/* Not once it has been taken out: then what was read of it may be another's by now. */
+static __always_inline bool is_still_there(const struct queued *q)
+{
+	const struct sk_buff *previous = (const void *)q->previous;
+
+	return q->next && q->next == (__u64)BPF_CORE_READ(previous, next);
+}
+
+/* A queue is taken from while it is looked through, by who found it clean: so it begins anew. */
 static long datagram_step(__u32 i, struct queued *q)
 {
 	const struct sk_buff *skb = (const void *)q->next;
+	__u64 next;
 
-	if (!q->next || q->next == q->end || q->next == q->other_end)
+	if (q->next == q->end || q->next == q->other_end)
 		return 1;
 	judge_datagram(skb, q);
+	next = (__u64)BPF_CORE_READ(skb, next);
+	if (!is_still_there(q)) {
+		q->rule = BM_RULE_NONE;
+		from_the_first(q);
+		return 0;
+	}
 	if (q->rule != BM_RULE_NONE)
 		return 1;
-	q->next = (__u64)BPF_CORE_READ(skb, next);
+	q->previous = q->next;
+	q->next = next;
 	return 0;
 }
 
-/* False when it could not be looked through to its end, which may be that of the other queue. */
-static __always_inline bool judge_queue(const struct sk_buff_head *queue, struct queued *q)
+/* It may end in the other one, which it has been moved to. */
+static __always_inline void judge_queue(__u64 queue, struct queued *q)
 {
-	q->next = (__u64)BPF_CORE_READ(queue, next);
+	q->queue = queue;
+	from_the_first(q);
 	bpf_loop(DATAGRAMS_MAX, datagram_step, q, 0);
-	return q->rule != BM_RULE_NONE || q->next == q->end || q->next == q->other_end;
+	if (q->rule == BM_RULE_NONE && q->next != q->end && q->next != q->other_end)
+		q->rule = BM_RULE_DEPTH;
 }
 
 /*
@@ -74,13 +99,11 @@ static __always_inline void judge_datagrams(const struct sock *sk, struct queued
 	const struct udp_sock *udp = (const void *)sk;
 
 	q->key.protocol = IPPROTO_UDP;
-	q->end = (__u64)__builtin_preserve_access_index(&sk->sk_receive_queue);
-	q->other_end = (__u64)__builtin_preserve_access_index(&udp->reader_queue);
-	for (int i = 0; i < TRIES; i++)
-		if (judge_queue((const void *)q->end, q) &&
-		    (q->rule != BM_RULE_NONE || judge_queue((const void *)q->other_end, q)))
-			return;
-	q->rule = BM_RULE_DEPTH;
+	q->end = (__u64)&sk->sk_receive_queue;
+	q->other_end = (__u64)&udp->reader_queue;
+	judge_queue(q->end, q);
+	if (q->rule == BM_RULE_NONE)
+		judge_queue(q->other_end, q);
 }
 
 #endif

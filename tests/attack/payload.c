@@ -223,6 +223,7 @@ static const struct probe probes[] = {
 	{ "queued", tool_queued, 3,
 	  "ADDRESS PORT STAYS: after a line on stdin reads in each way what came before" },
 	{ "waits", tool_waits, 3, "ADDRESS PORT recv|mptcp|send|connect|udp: waits in it" },
+	{ "churn", tool_churn, 2, "reads one UDP socket to ADDRESS PORT in some threads" },
 	{ "peer", tool_peer, 1, "accepts one connection on PORT and says how it ended" },
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },
 	{ "serve", tool_serve, 1, "echoes TCP, UDP and UDP-Lite on PORT..." },

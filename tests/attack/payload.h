@@ -125,7 +125,7 @@ probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps
 	tool_blocked;
 
 /* queued.c */
-probe_fn tool_queued, tool_waits, tool_peer;
+probe_fn tool_queued, tool_waits, tool_peer, tool_churn;
 
 /* serve.c */
 probe_fn tool_serve, tool_sniff, tool_listen;

@@ -304,6 +304,61 @@ int tool_waits(char **args)
 	return 0;
 }
 
+#define READERS 4
+#define SENDERS 2
+#define DATAGRAMS 4000
+
+static int shared;
+static long counts[READERS], refused[READERS];
+
+static void *sends(void *arg)
+{
+	for (int i = 0; i < DATAGRAMS; i++)
+		send(shared, data, 8, 0);
+	return arg;
+}
+
+static void *reads(void *arg)
+{
+	long *count = arg, i = count - counts;
+
+	for (;;) {
+		if (recv(shared, (char[8]){}, 8, 0) > 0)
+			(*count)++;
+		else if (errno == EACCES)
+			refused[i]++;
+		else
+			return NULL;
+	}
+}
+
+/* ADDRESS PORT: many read one socket while more comes; how much came, and how often EACCES did. */
+int tool_churn(char **args)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], args[1]);
+	pthread_t readers[READERS], senders[SENDERS];
+	long got = 0, denied = 0;
+
+	shared = socket_to(&ss, SOCK_DGRAM, 0);
+	if (shared < 0 || connect(shared, (struct sockaddr *)&ss, len) < 0)
+		return setup("connect");
+	for (int i = 0; i < READERS; i++)
+		pthread_create(&readers[i], NULL, reads, &counts[i]);
+	for (int i = 0; i < SENDERS; i++)
+		pthread_create(&senders[i], NULL, sends, NULL);
+	for (int i = 0; i < SENDERS; i++)
+		pthread_join(senders[i], NULL);
+	/* They end when nothing has come for a while. */
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(readers[i], NULL);
+		got += counts[i];
+		denied += refused[i];
+	}
+	printf("%ld %ld\n", got, denied);
+	return 0;
+}
+
 /* PORT: the other end of one connection, which says how that ended. It reads nothing before. */
 int tool_peer(char **args)
 {

@@ -305,23 +305,19 @@ int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_erro
 			struct bm_error *err)
 {
 	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	int r;
+	int r = bm_cgroup_freeze(&bench->cgroup, true, err);
 
-	bench->cgroup.wait_ms = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
-	r = bm_cgroup_freeze(&bench->cgroup, true, err);
 	if (r == 0)
 		r = fn(arg, err);
 	if (r == 0 && !paused)
 		r = bm_cgroup_freeze(&bench->cgroup, false, err);
-	bench->cgroup.wait_ms = 0;
 	return r;
 }
 
-int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
-		 struct bm_error *err)
+static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
+			 struct json_object *found, struct bm_error *err)
 {
 	struct frozen frozen = { .d = d, .bench = bench, .g = g, .found = found };
-	unsigned patience = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
 	struct bm_error why = {};
 	int r, ended;
 
@@ -329,7 +325,7 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	if (!bench_alive(bench))
 		return recall_end_outlived(bench, found, err);
 	r = recall_while_frozen(bench, recall_frozen, &frozen, &why);
-	ended = await_end(&frozen.doomed, patience);
+	ended = await_end(&frozen.doomed, bench->cgroup.wait_ms);
 	if (r == 0 && ended < 0)
 		r = bm_fail_errno(&why, -ended, "wait for the end of what maps the object");
 	if (r == 0)
@@ -337,6 +333,22 @@ int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	r = recall_end_all(bench, found, &why, err);
 	if (r == 0)
 		bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, NULL);
+	return r;
+}
+
+void recall_patiently(struct bench *bench)
+{
+	bench->cgroup.wait_ms = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
+}
+
+int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
+		 struct bm_error *err)
+{
+	int r;
+
+	recall_patiently(bench);
+	r = carry_through(d, bench, g, found, err);
+	bench->cgroup.wait_ms = 0;
 	return r;
 }
 

@@ -33,6 +33,8 @@ int recall_attached(struct daemon *d, struct bench *bench, const struct bm_forei
 /* After a grant: directories held from before that lie in it may be used again. */
 void recall_regranted(struct daemon *d, struct bench *bench);
 
+/* Everybody waits meanwhile: how long (wait_ms of its cgroup) for it to freeze, thaw or end. */
+void recall_patiently(struct bench *bench);
 /* What both are made of. Something is held of what is not granted: the hooks stay attached. */
 void recall_begin(struct bench *bench);
 /* Runs fn with the Bench's tasks frozen. On failure they may be left so. */

@@ -22,8 +22,9 @@ static int recall_frozen(void *arg, struct bm_error *err)
 	return r;
 }
 
-int recall_net(struct daemon *d, struct bench *bench, int (*fn)(void *arg, struct bm_error *err),
-	       void *arg, struct json_object *found, struct bm_error *err)
+static int carry_through(struct daemon *d, struct bench *bench,
+			 int (*fn)(void *arg, struct bm_error *err), void *arg,
+			 struct json_object *found, struct bm_error *err)
 {
 	struct frozen frozen = { d, bench, fn, arg };
 	struct bm_error why = {};
@@ -42,4 +43,15 @@ int recall_net(struct daemon *d, struct bench *bench, int (*fn)(void *arg, struc
 	r = recall_end_all(bench, found, &why, err);
 	/* Its sockets, and the last of its way out, may have outlived it. */
 	return r < 0 ? r : fn(arg, err);
+}
+
+int recall_net(struct daemon *d, struct bench *bench, int (*fn)(void *arg, struct bm_error *err),
+	       void *arg, struct json_object *found, struct bm_error *err)
+{
+	int r;
+
+	recall_patiently(bench);
+	r = carry_through(d, bench, fn, arg, found, err);
+	bench->cgroup.wait_ms = 0;
+	return r;
 }

@@ -303,6 +303,28 @@ case_granted() {
 	removed p1
 }
 
+# Its connections end, and nobody else's to the same place.
+case_ended() {
+	local own
+	made /busybox sleep infinity
+	started p1
+	attached
+	bm grant a1 net "$server:8080" --yes
+	did granted
+	"${runc[@]}" exec -d p1 /bin/bash -c "exec 5<>/dev/tcp/$server/8080 && echo open &&
+		exec sleep infinity" </dev/null >"$tmp/opened" 2>&1
+	soon grep -q open "$tmp/opened"
+	exec {own}<>"/dev/tcp/$server/8080"
+	bm revoke a1/1
+	did 'a1/1 revoked' '  connections ended: 1'
+	line_from "$own" out
+	same 'hello from 8080' "$out"
+	exec {own}>&-
+	rm "$tmp/opened"
+	detached 0
+	removed p1
+}
+
 # A restarted daemon finds the same flags, and its table, also where that was taken away.
 case_restart() {
 	local before
