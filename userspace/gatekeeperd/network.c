@@ -235,6 +235,34 @@ static void close_again(struct daemon *d, struct bench *bench, const struct reac
 	}
 }
 
+/* The way, both ends of nft, and last the kernel's table. */
+static int open_all(struct daemon *d, struct bench *bench, const struct grant *g,
+		    const struct bm_nft *nft, const struct grant_dest *list, size_t count,
+		    struct bm_error *err)
+{
+	int r = make_ways(bench, list, count, nft->netns, err);
+
+	if (r == 0)
+		r = change_both(bench, nft, list, count, bm_nft_add, err);
+	return r < 0 ? r : put_all(d, bench, &(struct reach){ g, NULL }, list, count, err);
+}
+
+int net_open_next(struct daemon *d, struct bench *bench, const struct grant *g,
+		  struct bm_error *err)
+{
+	struct grant view = { .hosts = g->next_hosts };
+	autofree struct grant_dest *list = NULL;
+	struct bm_nft nft;
+	size_t count;
+	int r = reach_list(&(struct reach){ &view, NULL }, &list, &count);
+
+	if (r < 0)
+		return r;
+	return bench_nft(bench, &nft)
+		       ? open_all(d, bench, g, &nft, list, count, err)
+		       : bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
+}
+
 int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err)
 {
@@ -249,11 +277,7 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 		return r;
 	if (!bench_nft(bench, &nft))
 		return bm_fail_errno(err, ESRCH, "network of Bench %s", bench->name);
-	r = make_ways(bench, list, count, nft.netns, err);
-	if (r == 0)
-		r = change_both(bench, &nft, list, count, bm_nft_add, err);
-	if (r == 0)
-		r = put_all(d, bench, &reach, list, count, err);
+	r = open_all(d, bench, g, &nft, list, count, err);
 	if (r < 0) {
 		close_again(d, bench, &reach, &nft, list, count);
 		if (bench->linked && !linked && bm_link_destroy(bench->id, NULL) == 0)

@@ -33,6 +33,10 @@ int bench_net_revoke(struct daemon *d, struct bench *bench, const struct reach *
 int net_close(struct daemon *d, struct bench *bench, const struct reach *reach,
 	      struct grant_dest *list, size_t count, struct json_object *found, size_t *ret_sockets,
 	      struct bm_error *err);
+/* What the next hosts of a grant reach, beside what its hosts do. On failure some may be open: the
+ * ledger has both. */
+int net_open_next(struct daemon *d, struct bench *bench, const struct grant *g,
+		  struct bm_error *err);
 /* Into the second layer alone, which had been lost. */
 int net_open_nft(const struct grant *g, const struct bm_nft *nft, struct bm_error *err);
 

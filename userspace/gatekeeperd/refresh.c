@@ -47,19 +47,6 @@ static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 	return 0;
 }
 
-/* As if the new hosts were a grant of their own, with the number of this one. */
-static int open_next(struct daemon *d, struct bench *bench, const struct grant *g,
-		     struct bm_error *err)
-{
-	struct grant view = *g;
-	int r;
-
-	view.hosts = g->next_hosts;
-	view.next_hosts = (struct grant_hosts){};
-	r = names_update(d, bench, NULL, err);
-	return r < 0 ? r : bench_net_grant(d, bench, &view, err);
-}
-
 int net_refresh_end(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err)
 {
 	struct grant next = { .kind = GRANT_NET, .hosts = g->next_hosts };
@@ -92,7 +79,9 @@ static int refresh(struct daemon *d, struct bench *bench, struct grant *g,
 	int r = begin(d, bench, g, next, err);
 
 	if (r == 0)
-		r = open_next(d, bench, g, err);
+		r = names_update(d, bench, NULL, err);
+	if (r == 0)
+		r = net_open_next(d, bench, g, err);
 	return r < 0 ? r : net_refresh_end(d, bench, g, err);
 }
 

@@ -73,7 +73,7 @@ life() { # KIND JQ-FILTER
 	bm events --bench h1 --format json
 	printed '"hook":"file_open"' '"path":"/kallsyms"' '"comm":"cat"'
 	in_container job /busybox cat "/proc/self/comm"
-	did cat
+	did busybox
 	in_container job /busybox sh -c 'echo x >/made && cat /made'
 	did x
 	bm exec h1 -- /busybox cat /made

@@ -15,13 +15,10 @@ setup() {
 	zone "$server" "$other"
 	resolver_up
 	both
-	make_bench e1
 }
 
 teardown() {
 	local pid
-	bm destroy e1
-	did
 	read -r pid <"$tmp/there"
 	kill "$pid"
 	soon gone "$pid"
@@ -52,15 +49,19 @@ hears_nothing() { # HOST WORDS
 	[[ $code -ne 0 && $out == '' && $err == *"$2"* ]] || fail "$1 is not closed"
 }
 
+# And the Bench goes: a daemon that is killed takes its own view of it along.
 ungranted() {
 	bm show e1
 	did 'grants     none'
 	bm exec e1 -- sh -c 'grep -s test /etc/hosts'
 	[[ $code -ne 0 && $out == '' ]] || fail 'names are left'
 	[[ ! -e /run/benchmon/hosts/e1 ]] || fail 'its hosts file is left'
+	bm destroy e1
+	did
 }
 
 case_granted() {
+	make_bench e1
 	bm grant e1 net p --yes
 	did 'net grant for e1:' '  profile   p' '  host      a.test, addresses: 2' '  host      b.test, addresses: 1' \
 		'granted: profile p, until '
@@ -72,7 +73,7 @@ case_granted() {
 	bm exec e1 -- bash -c "cat </dev/tcp/a.test/8081"
 	[[ $code -ne 0 && $err == *'Operation not permitted'* ]] || fail 'the port beside it is open'
 	bm exec e1 -- sh -c 'echo 192.0.2.1 x.test >>/etc/hosts'
-	[[ $code -ne 0 && $err == *'Read-only file system'* ]] || fail 'it can write its hosts'
+	[[ $code -ne 0 && $err == *'/etc/hosts: '* ]] || fail 'it can write its hosts'
 	bm show e1
 	did 'net       p' 'sealed until ' 'a.test, addresses: 2'
 	narrow
@@ -87,6 +88,7 @@ case_granted() {
 }
 
 case_one_host() {
+	make_bench e1
 	bm grant e1 net p --yes
 	did
 	key_of_grant
@@ -130,6 +132,7 @@ both() { # ENTRIES: as setup has them, or fewer
 
 # An address that two hosts have, and a grant of its own: open until nothing reaches it any more.
 case_shared_address() {
+	make_bench e1
 	zone "$server" "$server"
 	both
 	bm grant e1 net p --yes
@@ -153,6 +156,7 @@ case_shared_address() {
 
 # What is answered no more stays for a while, what is defined no more goes at once.
 case_refreshed() {
+	make_bench e1
 	both "$entry_a"
 	zone "$server" "$server"
 	both
@@ -162,7 +166,7 @@ case_refreshed() {
 	hears_nothing "$other" 'Operation not permitted'
 	zone "$server" "$other"
 	bm profile refresh p --yes
-	did added kept
+	did "+ $other:8080/tcp of b.test" "= $server:8080/tcp of b.test, not answered any more, kept until "
 	hears b.test
 	hears "$other"
 	grep -q '"event":"refreshed"' "$state/ledger.jsonl" || fail 'not in the ledger'
@@ -184,6 +188,7 @@ case_refreshed() {
 }
 
 case_refused() {
+	make_bench e1
 	define q "$entry_a"
 	bm grant e1 net q --yes
 	refused 125 'is not sealed'
