@@ -171,6 +171,39 @@ static void inherit(void **state)
 	assert_true(next.list[1].revoked);
 }
 
+/* One address stands in the grant itself. */
+static void address_as_json(void **state)
+{
+	static const char *const texts[] = { "198.51.100.10:80/tcp", "198.51.100.10:65535/udp",
+					     "[2001:db8::1]:443/tcp" };
+	struct bench *bench = model_add(&d.model, "j1", d.model.last_bench + 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		BM_CLEANUP(grant_freep) struct grant *g = calloc(1, sizeof(*g)), *back = NULL;
+		struct bm_destination one = to(texts[i]);
+		autojson *json = NULL;
+
+		assert_non_null(g);
+		g->kind = GRANT_NET;
+		g->number = 3;
+		snprintf(g->created, sizeof(g->created), "now");
+		snprintf(g->confirmed_how, sizeof(g->confirmed_how), "yes");
+		assert_int_equal(hosts_of_address(&one, &g->hosts), 0);
+		json = grant_to_json(bench, g);
+		assert_string_equal(bm_json_string(json, "destination"), texts[i]);
+		assert_string_equal(bm_json_string(json, "id"), "j1/3");
+		assert_null(bm_json_string(json, "source"));
+		assert_int_equal(grant_from_json(json, &back), 0);
+		assert_int_equal(back->number, 3);
+		assert_string_equal(back->profile, "");
+		assert_int_equal(back->hosts.count, 1);
+		assert_int_equal(back->hosts.list[0].count, 1);
+		assert_true(grant_reaches(back, &one));
+	}
+	forget();
+}
+
 /* --- the ledger --------------------------------------------------------------------------------
  */
 
@@ -352,10 +385,10 @@ static void makes_no_sense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts),          cmocka_unit_test(reach),
-		cmocka_unit_test(inherit),        cmocka_unit_test(recorded),
-		cmocka_unit_test(many),           cmocka_unit_test(refreshed),
-		cmocka_unit_test(makes_no_sense),
+		cmocka_unit_test(hosts),     cmocka_unit_test(reach),
+		cmocka_unit_test(inherit),   cmocka_unit_test(address_as_json),
+		cmocka_unit_test(recorded),  cmocka_unit_test(many),
+		cmocka_unit_test(refreshed), cmocka_unit_test(makes_no_sense),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -19,7 +19,6 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "bench/box.h"
-#include "gatekeeperd/destinations.h"
 #include "gatekeeperd/model.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -300,39 +299,6 @@ static void file_round_trip(void **state)
 	g->adopted = true;
 	plain = through_text(bench, g);
 	assert_memory_equal(plain, g, sizeof(*g));
-}
-
-static void net_round_trip(void **state)
-{
-	static const char *const texts[] = { "198.51.100.10:80/tcp", "198.51.100.10:65535/udp",
-					     "[2001:db8::1]:443/tcp" };
-	struct bench *bench = add("b1", 1);
-	struct grant *g = add_grant(bench, 3, GRANT_NET);
-
-	(void)state;
-	snprintf(g->created, sizeof(g->created), "now");
-	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "yes");
-	for (size_t i = 0; i < COUNT(texts); i++) {
-		BM_CLEANUP(grant_freep) struct grant *back = NULL;
-		struct bm_destination d;
-		autojson *json = NULL;
-
-		assert_int_equal(bm_destination_parse(texts[i], &d, NULL), 0);
-		hosts_done(&g->hosts);
-		assert_int_equal(hosts_of_address(&d, &g->hosts), 0);
-		back = through_text(bench, g);
-		assert_int_equal(back->number, 3);
-		assert_string_equal(back->created, "now");
-		assert_string_equal(back->profile, "");
-		assert_int_equal(back->hosts.count, 1);
-		assert_string_equal(back->hosts.list[0].name, "");
-		assert_int_equal(back->hosts.list[0].count, 1);
-		assert_true(bm_destination_equal(&back->hosts.list[0].list[0].to, &d));
-		json = grant_to_json(bench, g);
-		assert_string_equal(bm_json_string(json, "destination"), texts[i]);
-		assert_string_equal(bm_json_string(json, "id"), "b1/3");
-		assert_null(bm_json_string(json, "source"));
-	}
 }
 
 /* JSON of any kind, with ' for ". */
