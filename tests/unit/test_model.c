@@ -563,7 +563,6 @@ int main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test_setup_teardown(dest_key, empty, empty),
 		cmocka_unit_test_setup_teardown(file_round_trip, empty, empty),
-		cmocka_unit_test_setup_teardown(net_round_trip, empty, empty),
 		cmocka_unit_test(excepts_round_trip),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(bounds),
