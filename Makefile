@@ -196,10 +196,16 @@ tests-built: all build/attack/payload $(E2E) $(UNIT)
 unit: $(filter-out %/test_nft %/test_link %/test_sockdiag %/test_obstacle,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
-fuzz: $(FUZZ)
-	$(Q)set -e; for target in $^; do mkdir -p build/corpus/$$(basename $$target); \
-		$$target -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=0 \
-			-artifact_prefix=build/fuzz/ build/corpus/$$(basename $$target); done
+# Each is a target of its own, so that they run side by side.
+FUZZ_RUNS := $(FUZZ:build/fuzz/%=run-%)
+
+$(FUZZ_RUNS): run-%: build/fuzz/%
+	$(Q)mkdir -p build/corpus/$*
+	$(Q)$< -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=0 \
+		-artifact_prefix=build/fuzz/ build/corpus/$*
+
+fuzz: $(FUZZ_RUNS)
+.PHONY: $(FUZZ_RUNS)
 
 deps:
 	@tools/deps build test run rootfs vm

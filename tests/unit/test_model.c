@@ -275,7 +275,7 @@ static struct grant *through_text(const struct bench *bench, const struct grant 
 static void file_round_trip(void **state)
 {
 	struct bench *bench = add("b1", 1);
-	autofree struct grant *back = NULL, *plain = NULL;
+	BM_CLEANUP(grant_freep) struct grant *back = NULL, *plain = NULL;
 	struct grant *g = add_grant(bench, UINT32_MAX, GRANT_FILE);
 
 	(void)state;
@@ -466,7 +466,7 @@ static void bounds(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		autojson *json = changed(i ? file_text : net_text, "now", "now");
-		autofree struct grant *g = NULL;
+		BM_CLEANUP(grant_freep) struct grant *g = NULL;
 
 		assert_int_equal(grant_from_json(json, &g), 0);
 		assert_int_equal(g->number, 3);
@@ -480,7 +480,7 @@ static void bounds(void **state)
 		value[0] = '\'';
 		for (size_t over = 0; over < 2; over++) {
 			autojson *json = NULL;
-			autofree struct grant *g = NULL;
+			BM_CLEANUP(grant_freep) struct grant *g = NULL;
 
 			value[sizes[i] + over] = '\'';
 			value[sizes[i] + over + 1] = '\0';
@@ -499,7 +499,7 @@ static void rights(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(others); i++) {
 		autojson *json = changed(file_text, "rw", others[i]);
-		autofree struct grant *g = NULL;
+		BM_CLEANUP(grant_freep) struct grant *g = NULL;
 
 		if (grant_from_json(json, &g) == 0)
 			assert_false(g->writable);

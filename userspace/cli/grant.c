@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/names.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
 #include "cli/parse.h"
@@ -132,12 +133,12 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 		return r;
 	bm_json_add_string(request, "bench", bench);
 	bm_json_add_string(request, "kind", "net");
-	/* No name of a profile has a colon, and no destination goes without. */
-	if (strchr(destination, ':')) {
+	/* Profiles are named as Benches are, and no destination looks like that. */
+	if (bm_bench_name_valid(destination)) {
+		bm_json_add_string(request, "profile", destination);
+	} else {
 		bm_json_add_string(request, "destination", destination);
 		bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
-	} else {
-		bm_json_add_string(request, "profile", destination);
 	}
 	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
 }

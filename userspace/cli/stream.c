@@ -49,6 +49,7 @@ const char *cli_event_object(struct json_object *event, char *buf, size_t size)
 
 	struct json_object *socket = bm_json_get(event, "socket", json_type_object);
 	struct json_object *subject = bm_json_get(event, "subject", json_type_object);
+	char host[CLI_SHOWN];
 	size_t used = 0;
 
 	if (object)
@@ -64,7 +65,12 @@ const char *cli_event_object(struct json_object *event, char *buf, size_t size)
 	}
 	if (subject)
 		return cli_show_key(subject, "what", buf, size);
-	return cli_show_key(event, "destination", buf, size);
+	cli_show_key(event, "destination", buf, size);
+	used = strlen(buf);
+	if (bm_json_string(event, "host") && used < size)
+		snprintf(buf + used, size - used, " (%s)",
+			 cli_show_key(event, "host", host, sizeof(host)));
+	return buf;
 }
 
 static void print_lost(FILE *out, struct json_object *event)

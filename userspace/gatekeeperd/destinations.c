@@ -163,6 +163,19 @@ const struct grant *reached_else(const struct bench *bench, const struct reach *
 	return *ret_dest ? but->grant : NULL;
 }
 
+const struct grant *sealed_for(const struct bench *bench, const struct bm_destination *d,
+			       const struct grant_host **ret_host)
+{
+	for (const struct grant *g = bench->grants; g; g = g->next)
+		for (size_t i = 0; g->profile[0] && i < g->hosts.count; i++)
+			for (size_t k = 0; k < g->hosts.list[i].count; k++)
+				if (bm_destination_equal(&g->hosts.list[i].list[k].to, d)) {
+					*ret_host = &g->hosts.list[i];
+					return g;
+				}
+	return NULL;
+}
+
 static bool listed(const struct grant_dest *list, size_t count, const struct bm_destination *d)
 {
 	for (size_t i = 0; i < count; i++)

@@ -48,6 +48,10 @@ bool bench_reaches(const struct bench *bench, const struct bm_destination *d);
 /* The same of one grant: what it has now, and what it is about to have or to lose. */
 bool grant_reaches(const struct grant *g, const struct bm_destination *d);
 
+/* Of a profile, the host that d was sealed for, revoked or not: *ret_host. NULL: of none. */
+const struct grant *sealed_for(const struct bench *bench, const struct bm_destination *d,
+			       const struct grant_host **ret_host);
+
 /* For people and replies: names, and how many addresses. */
 struct json_object *hosts_to_json(const struct grant_hosts *hosts);
 

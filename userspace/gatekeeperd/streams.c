@@ -10,6 +10,8 @@
 
 #include "audit/events.h"
 #include "base/io.h"
+#include "base/names.h"
+#include "gatekeeperd/destinations.h"
 
 #define OFFSET_TRIES 4
 
@@ -34,6 +36,29 @@ static int64_t realtime_offset(void)
 	return offset;
 }
 
+/* Under which name somebody has sealed it; where only its age is against it, what mends that. */
+static void add_host(const struct bench *bench, struct json_object *json)
+{
+	const char *text = bm_json_string(json, "destination"),
+		   *rule = bm_json_string(json, "rule");
+	const struct grant_host *host;
+	const struct grant *g;
+	struct bm_destination d;
+	char hint[64];
+
+	if (!text || bm_destination_parse(text, &d, NULL) < 0)
+		return;
+	g = sealed_for(bench, &d, &host);
+	if (!g)
+		return;
+	bm_json_add_string(json, "host", host->name);
+	bm_json_add_string(json, "profile", g->profile);
+	if (!rule || strcmp(rule, bm_rule_name(BM_RULE_EXPIRED)) || g->expiry_ns)
+		return;
+	snprintf(hint, sizeof(hint), "benchmon profile refresh %s", g->profile);
+	bm_json_add_string(json, "hint", hint);
+}
+
 void on_record(void *ctx, const void *record, size_t size)
 {
 	const struct bm_event *event = record;
@@ -54,6 +79,8 @@ void on_record(void *ctx, const void *record, size_t size)
 		daemon_log(LOG_LEVEL_ERROR, "malformed event record of %zu bytes", size);
 		return;
 	}
+	if (bench)
+		add_host(bench, json);
 	bm_store_add(d->store, json);
 	json_object_put(json);
 }

@@ -82,7 +82,7 @@ case_usage() {
 	bm grant e1 disk "$disk/src" --yes
 	refused 2 "grant: no kind 'disk', the kinds are file and net"
 	bm grant e1 net --yes
-	refused 2 'grant: net takes ADDR:PORT[/udp], --private and --for'
+	refused 2 'grant: net takes PROFILE or ADDR:PORT[/udp], --private and --for'
 	bm grant nobody file "$disk/src" --yes
 	refused 125 'there is no Bench "nobody"; see `benchmon ls`'
 }
@@ -274,7 +274,6 @@ case_addresses() {
 		0x7f.0.0.1:80|"0x7f.0.0.1" is a name, not an address
 		example.org:443|"example.org" is a name, not an address
 		localhost:80|HOST:PORT needs a sealed profile; give the address
-		apt|"apt" is a name, not an address
 		2001:db8::1:80|is an IPv6 address without brackets; put the address in brackets
 		[2001:db8::1]80|"80" after "]" does not belong there
 		[2001:db8::1]|the port is missing

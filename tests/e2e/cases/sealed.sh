@@ -187,6 +187,41 @@ case_refreshed() {
 	ungranted
 }
 
+# As if the seal had aged: to the kernel, a time that is past.
+aged() {
+	local map=/sys/fs/bpf/benchmon/maps/destinations words
+	while read -ra words; do
+		bpftool map update pinned "$map" "${words[@]}"
+	done < <(bpftool -j map dump pinned "$map" | jq -r '.[] |
+		"key hex \(.key | map(ltrimstr("0x")) | join(" ")) value hex \(.value[0:8] |
+		map(ltrimstr("0x")) | join(" ")) 01 00 00 00 00 00 00 00"')
+}
+
+# A denial says under which name it was sealed, and what to do when only its age is against it.
+case_told() {
+	make_bench e1
+	bm grant e1 net p --yes
+	did
+	key_of_grant
+	hears b.test
+	bm revoke "$id" b.test
+	did
+	hears_nothing "$other" 'Operation not permitted'
+	bm events --bench e1
+	did "$other:8080/tcp (b.test) by bash"
+	aged
+	hears_nothing a.test 'Operation not permitted'
+	bm events --bench e1 --format json
+	did '"rule":"expired"' '"host":"a.test","profile":"p","hint":"benchmon profile refresh p"'
+	bm profile refresh p --yes
+	did
+	hears a.test
+	hears_nothing b.test 'b.test: '
+	bm revoke e1 --all
+	did
+	ungranted
+}
+
 case_refused() {
 	make_bench e1
 	define q "$entry_a"
@@ -195,7 +230,9 @@ case_refused() {
 	bm grant e1 net nope --yes
 	refused 125 'there is no profile nope (rule: profile)'
 	bm grant e1 net '../p' --yes
-	refused 125 'is no name of a profile'
+	refused 125 '(rule: a destination is ADDRESS:PORT[/tcp|/udp])'
+	bm grant e1 net P --yes
+	refused 125 '"P" is a name, not an address'
 	# Altered since.
 	cp "$state/profiles/p.json" "$tmp/kept"
 	sed -i 's/b\.test/x.test/' "$state/profiles/p.json"

@@ -142,7 +142,10 @@ def requests():
             ({"op": "confirm", "token": "1", "how": True}, '"how" is of the wrong type'),
             ({"op": "grant", "bench": BENCH, "kind": "x"}, "unknown kind"),
             ({"op": "grant", "bench": BENCH}, "unknown kind"),
-            ({"op": "grant", "bench": BENCH, "kind": "net"}, '"destination" is missing'),
+            ({"op": "grant", "bench": BENCH, "kind": "net"},
+             'needs one of "destination" and "profile"'),
+            ({"op": "grant", "bench": BENCH, "kind": "net", "profile": 5},
+             '"profile" is of the wrong type'),
             (
                 {"op": "grant", "bench": BENCH, "kind": "net", "destination": 5},
                 '"destination" is of the wrong type',
