@@ -316,10 +316,12 @@ static void refreshed(void **state)
 {
 	struct bm_destination gone = to("192.0.2.2:443"), new = to("192.0.2.9:443");
 	struct bench *bench = begin("f1");
+	autofree struct grant_dest *both = NULL;
 	autosealed sealed = {}, next = {};
 	struct json_object *fields;
 	autohosts list = {};
 	struct grant *g;
+	size_t count;
 
 	(void)state;
 	two_hosts(&sealed);
@@ -347,6 +349,10 @@ static void refreshed(void **state)
 	assert_int_equal(g->next_hosts.count, 2);
 	assert_true(g->next_hosts.list[0].revoked);
 	assert_int_equal(g->seal_expiry, 4000000001);
+
+	/* Taken back at that moment, it is both. */
+	assert_int_equal(reach_list(&(struct reach){ g, NULL }, &both, &count), 0);
+	assert_int_equal(count, 3);
 
 	say(model_find(&d.model, "f1"), "refreshed", fields_of(1, NULL));
 	g = replayed("f1", 1);

@@ -184,29 +184,55 @@ static bool listed(const struct grant_dest *list, size_t count, const struct bm_
 	return false;
 }
 
-int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_count)
+/* Adds what is not there yet; list has room for all. */
+static size_t add_part(const struct grant_hosts *hosts, const struct grant_host *only,
+		       struct grant_dest *list, size_t count)
 {
-	const struct grant_hosts *hosts = &reach->grant->hosts;
-	struct grant_dest *list;
-	size_t room = 0, count = 0;
-
-	for (size_t i = 0; i < hosts->count; i++)
-		room += hosts->list[i].count;
-	list = calloc(room ?: 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
 	for (size_t i = 0; i < hosts->count; i++) {
 		const struct grant_host *host = &hosts->list[i];
 
-		if (host->revoked || (reach->host && reach->host != host))
+		if (host->revoked || (only && strcmp(only->name, host->name)))
 			continue;
 		for (size_t k = 0; k < host->count; k++)
 			if (!listed(list, count, &host->list[k].to))
 				list[count++] = host->list[k];
 	}
+	return count;
+}
+
+static size_t all_of(const struct grant_hosts *hosts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < hosts->count; i++)
+		count += hosts->list[i].count;
+	return count;
+}
+
+int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_count)
+{
+	const struct grant *g = reach->grant;
+	struct grant_dest *list =
+		calloc(all_of(&g->hosts) + all_of(&g->next_hosts) + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	/* A refresh that was not carried through has perhaps opened some of the next. */
+	*ret_count = add_part(&g->hosts, reach->host, list, 0);
+	*ret_count = add_part(&g->next_hosts, reach->host, list, *ret_count);
 	*ret = list;
-	*ret_count = count;
 	return 0;
+}
+
+void grant_revoke_host(struct grant *g, const char *name)
+{
+	struct grant_host *host = hosts_find(&g->hosts, name),
+			  *next = hosts_find(&g->next_hosts, name);
+
+	if (host)
+		host->revoked = true;
+	if (next)
+		next->revoked = true;
 }
 
 struct json_object *hosts_to_json(const struct grant_hosts *hosts)

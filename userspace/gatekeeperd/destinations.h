@@ -32,8 +32,8 @@ struct reach {
 };
 
 /*
- * Each destination of the part once, the caller's. -ENOMEM. Where a host is kept for a while only,
- * until says it (seconds of CLOCK_REALTIME; 0: as long as the grant).
+ * Each destination of the part once, the caller's, also of hosts that are about to take the place
+ * of others. -ENOMEM.
  */
 int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_count);
 /*
@@ -43,6 +43,8 @@ int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_c
 const struct grant *reached_else(const struct bench *bench, const struct reach *but,
 				 const struct bm_destination *d,
 				 const struct grant_dest **ret_dest);
+/* That host of it, from now on, and whatever takes its place. */
+void grant_revoke_host(struct grant *g, const char *name);
 /* Whether any grant of the Bench does. */
 bool bench_reaches(const struct bench *bench, const struct bm_destination *d);
 /* The same of one grant: what it has now, and what it is about to have or to lose. */

@@ -148,7 +148,7 @@ static int replay_hosts(struct bench *bench, const char *event, struct json_obje
 	host = name ? hosts_find(&grant->hosts, name) : NULL;
 	if (!host)
 		return -EBADMSG;
-	host->revoked = true;
+	grant_revoke_host(grant, host->name);
 	return 0;
 }
 

@@ -151,7 +151,7 @@ static int revoke_host(struct daemon *d, struct bench *bench, struct grant *g,
 		return r;
 	}
 	revoked->sockets += sockets;
-	host->revoked = true;
+	grant_revoke_host(g, host->name);
 	bm_json_add_int(fields, "grant", g->number);
 	bm_json_add_string(fields, "host", host->name);
 	bm_json_add_int(fields, "sockets", (int64_t)sockets);
