@@ -188,6 +188,29 @@ case_terminal() {
 	detached a1 0
 }
 
+# Its size would tell the operator's programs, its discipline and its openness are theirs.
+case_terminal_kept() {
+	local way set
+	local ways=('$x = pack(q(S4), 33, 44, 0, 0); ioctl(STDIN, 0x5414, $x)'
+		'$x = pack(q(i), 0); ioctl(STDIN, 0x5423, $x)' '$x = 0; ioctl(STDIN, 0x540c, $x)')
+	for way in "${ways[@]}"; do
+		set="$way"' or die "refused: $!\n"; $| = 1; print "set [y/N] "; <STDIN>'
+		python terminal y "${runc[@]}" exec c1 perl -e "$set"
+		ended 0
+		printed 'set '
+		attached a1 c1
+		python terminal y "${runc[@]}" exec c1 perl -e "$set"
+		ended 1
+		printed 'refused: Operation not permitted'
+		bm events --bench a1 --format json
+		printed '"hook":"signal"' '"rule":"outside"'
+		# One of the Bench's own is its own.
+		in_container c1 script -qec "perl -e '$way and print q(set)'" /dev/null
+		printed set
+		detached a1 0
+	done
+}
+
 case_twice() {
 	local child
 	attached a1 c1
