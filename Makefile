@@ -182,11 +182,12 @@ FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.
 	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
 	policy/discover*.c confine/*.c))
 
-build/fuzz/%: tests/fuzz/%.c $(FUZZ_SOURCES)
+build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)
 	$(call msg,FUZZ,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $^ $(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
+		-fno-sanitize-recover=all $(filter %.c,$^) \
+		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)

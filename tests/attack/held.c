@@ -38,11 +38,11 @@ static long use_received(void)
 	return errno ? -1 : 0;
 }
 
-static long use_aio(void)
+long read_by_aio(int fd, void *to)
 {
-	struct iocb cb = { .aio_fildes = (unsigned)r,
+	struct iocb cb = { .aio_fildes = (unsigned)fd,
 			   .aio_lio_opcode = IOCB_CMD_PREAD,
-			   .aio_buf = (uintptr_t)buf,
+			   .aio_buf = (uintptr_t)to,
 			   .aio_nbytes = 1 };
 	struct iocb *list[] = { &cb };
 	struct io_event event;
@@ -54,6 +54,11 @@ static long use_aio(void)
 		return -1;
 	errno = event.res < 0 ? (int)-event.res : 0;
 	return event.res < 0 ? -1 : 0;
+}
+
+static long use_aio(void)
+{
+	return read_by_aio(r, buf);
 }
 
 static long in_fork(void)

@@ -76,6 +76,7 @@ probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 long send_fd(int to, int fd);
 int take_fd(int from, int *ret_fd); /* 0; EACCES when the kernel has left it out */
 int receive_fd(int from);           /* the same, for its own sake */
+long read_by_aio(int fd, void *to); /* one byte; -1 and errno */
 probe_fn probe_ioctl, probe_ioctl32, probe_clone, probe_flock, probe_lock, probe_lease;
 probe_fn probe_dnotify, probe_receive, probe_pass, probe_park, tool_send;
 

@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <linux/aio_abi.h>
-
 #define BYTES 64
 #define ZEROCOPY_RECEIVE 35 /* TCP_ZEROCOPY_RECEIVE */
 
@@ -157,20 +155,7 @@ static long by_mmsg(int fd)
 
 static long by_aio(int fd)
 {
-	struct iocb cb = { .aio_fildes = (unsigned)fd,
-			   .aio_lio_opcode = IOCB_CMD_PREAD,
-			   .aio_buf = (uintptr_t)buf,
-			   .aio_nbytes = 1 };
-	struct iocb *list[] = { &cb };
-	struct io_event event;
-	aio_context_t ctx = 0;
-
-	if (syscall(SYS_io_setup, 1, &ctx) < 0 || syscall(SYS_io_submit, ctx, 1, list) < 0)
-		return -1;
-	if (syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL) != 1)
-		return -1;
-	errno = event.res < 0 ? (int)-event.res : 0;
-	return event.res < 0 ? -1 : 0;
+	return read_by_aio(fd, buf);
 }
 
 /* What it copies has met no recvmsg. */

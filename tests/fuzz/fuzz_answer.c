@@ -8,14 +8,7 @@
 #include <string.h>
 
 #include "network/resolve.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			__builtin_trap();                                                          \
-	} while (0)
+#include "tests/fuzz/must.h"
 
 static bool contains(const uint8_t *data, size_t size, const uint8_t *what, size_t len)
 {

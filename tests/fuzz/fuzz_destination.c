@@ -7,14 +7,7 @@
 
 #include "base/cleanup.h"
 #include "network/address.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			__builtin_trap();                                                          \
-	} while (0)
+#include "tests/fuzz/must.h"
 
 static bool same(const struct bm_destination *a, const struct bm_destination *b)
 {

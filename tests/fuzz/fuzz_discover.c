@@ -6,14 +6,7 @@
 
 #include "base/cleanup.h"
 #include "policy/discover.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			__builtin_trap();                                                          \
-	} while (0)
+#include "tests/fuzz/must.h"
 
 static void check(const struct bm_discovery *d)
 {

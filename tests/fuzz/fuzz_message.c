@@ -8,14 +8,7 @@
 #include "base/cleanup.h"
 #include "base/names.h"
 #include "protocol/protocol.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			__builtin_trap();                                                          \
-	} while (0)
+#include "tests/fuzz/must.h"
 
 static void use_members(struct json_object *json)
 {

@@ -7,14 +7,7 @@
 
 #include "base/cleanup.h"
 #include "bench/mounts.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			__builtin_trap();                                                          \
-	} while (0)
+#include "tests/fuzz/must.h"
 
 static void within(const struct bm_mounts *mounts, size_t size, const char *s)
 {

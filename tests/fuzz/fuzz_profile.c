@@ -7,14 +7,7 @@
 
 #include "base/cleanup.h"
 #include "policy/profile.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                            \
-	do {                                                                                       \
-		if (!(condition))                                                                  \
-			__builtin_trap();                                                          \
-	} while (0)
+#include "tests/fuzz/must.h"
 
 static void plain(const char *text)
 {

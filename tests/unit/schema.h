@@ -3,11 +3,35 @@
 #ifndef BENCHMON_TEST_SCHEMA_H
 #define BENCHMON_TEST_SCHEMA_H
 
+#include <fcntl.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "base/json.h"
+
+/* For the setup and teardown of a group; who includes this has defined SCHEMA_PATH. */
+static struct json_object *loaded_schema;
+
+static inline int load_schema(void **state)
+{
+	autofree char *text = NULL;
+	size_t len;
+
+	(void)state;
+	if (bm_read_file(AT_FDCWD, SCHEMA_PATH, 1 << 16, &text, &len) < 0)
+		return -1;
+	return bm_json_parse(text, len, SCHEMA_PATH, &loaded_schema, NULL);
+}
+
+static inline int drop_schema(void **state)
+{
+	(void)state;
+	json_object_put(loaded_schema);
+	return 0;
+}
 
 static inline bool schema_fits(struct json_object *schema, struct json_object *json,
 			       struct json_object *rules);

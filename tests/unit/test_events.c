@@ -17,36 +17,16 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "bpf/abi.h"
+#define SCHEMA_PATH "userspace/audit/event.schema.json"
 #include "tests/unit/schema.h"
 
 #define FIXED_SIZE offsetof(struct bm_event, file)
-#define SCHEMA_PATH "userspace/audit/event.schema.json"
-
-static struct json_object *schema;
 
 static bool fits_schema(struct json_object *json, const char *kind)
 {
-	return schema_fits(schema, json,
-			   bm_json_get(bm_json_get(schema, "$defs", json_type_object), kind,
+	return schema_fits(loaded_schema, json,
+			   bm_json_get(bm_json_get(loaded_schema, "$defs", json_type_object), kind,
 				       json_type_object));
-}
-
-static int load_schema(void **state)
-{
-	autofree char *text = NULL;
-	size_t len;
-
-	(void)state;
-	if (bm_read_file(AT_FDCWD, SCHEMA_PATH, 1 << 16, &text, &len) < 0)
-		return -1;
-	return bm_json_parse(text, len, SCHEMA_PATH, &schema, NULL);
-}
-
-static int drop_schema(void **state)
-{
-	(void)state;
-	json_object_put(schema);
-	return 0;
 }
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -318,10 +298,10 @@ static void net_hints(void **state)
 
 static void assert_malformed(const struct bm_event *event, size_t size)
 {
-	struct json_object *json = schema;
+	struct json_object *json = loaded_schema;
 
 	assert_int_equal(bm_event_to_json(event, size, 0, "b1", &json), -EBADMSG);
-	assert_ptr_equal(json, schema);
+	assert_ptr_equal(json, loaded_schema);
 }
 
 static void records_end_where_they_may(void **state)

@@ -18,10 +18,10 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "policy/profile.h"
+#define SCHEMA_PATH "profiles/profile.schema.json"
 #include "tests/unit/schema.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-#define SCHEMA_PATH "profiles/profile.schema.json"
 
 #define HEAD "{\"name\":\"p\",\"description\":\"d\","
 #define WITH(entries) HEAD "\"entries\":[" entries "]}"
@@ -34,14 +34,12 @@
 #define T50 "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"
 #define U50 "\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274"
 
-static struct json_object *schema;
-
 static bool schema_takes(const char *text)
 {
 	autojson *json = NULL;
 
 	return bm_json_parse(text, strlen(text), "test", &json, NULL) == 0 &&
-	       schema_fits(schema, json, schema);
+	       schema_fits(loaded_schema, json, loaded_schema);
 }
 
 static void good(void **state)
@@ -376,24 +374,6 @@ static void installed(void **state)
 		if (!schema_takes(text))
 			fail_msg("%s: not after the schema", path);
 	}
-}
-
-static int load_schema(void **state)
-{
-	autofree char *text = NULL;
-	size_t len;
-
-	(void)state;
-	if (bm_read_file(AT_FDCWD, SCHEMA_PATH, 1 << 16, &text, &len) < 0)
-		return -1;
-	return bm_json_parse(text, len, SCHEMA_PATH, &schema, NULL);
-}
-
-static int drop_schema(void **state)
-{
-	(void)state;
-	json_object_put(schema);
-	return 0;
 }
 
 int main(void)

@@ -120,7 +120,6 @@ static int add(scmp_filter_ctx ctx, uint32_t action, const char *const *names,
 	int r = 0;
 
 	/* One that this libseccomp has no number for, this kernel may have all the same. */
-
 	for (; r == 0 && *names; names++) {
 		int number = seccomp_syscall_resolve_name(*names);
 
