@@ -89,8 +89,8 @@ static void test_nothing_leaves(void **state)
 	(void)state;
 	remember();
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d4, &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d6, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d4, 1, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d6, 1, &err), &err);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
 	assert_true(blocked(bench_ns, HOST4 ":80"));
 	assert_true(blocked(bench_ns, "[2001:db8:1::1]:80"));
@@ -123,7 +123,7 @@ static void test_discovery(void **state)
 
 	(void)state;
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
 	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 135));
 	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 136));
@@ -248,10 +248,10 @@ static void test_list(void **state)
 	d = dest(WORLD4 ":80");
 	assert_int_equal(bm_nft_list(NFT(bench_ns), &list, &count, &err), -ENOENT);
 	err = (struct bm_error){};
-	assert_int_equal(bm_nft_add(NFT(bench_ns), &d, &err), -ENOENT);
+	assert_int_equal(bm_nft_add(NFT(bench_ns), &d, 1, &err), -ENOENT);
 	assert_non_null(strstr(err.message, "sealed4"));
 	err = (struct bm_error){};
-	ok(bm_nft_remove(NFT(bench_ns), &d, &err), &err);
+	ok(bm_nft_remove(NFT(bench_ns), &d, 1, &err), &err);
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
@@ -265,7 +265,7 @@ static void test_list(void **state)
 			 i + 1, i % 3 ? "tcp" : "udp");
 		memset(&want[i], 0, sizeof(want[i]));
 		want[i] = dest(text);
-		ok(bm_nft_add(NFT(bench_ns), &want[i], &err), &err);
+		ok(bm_nft_add(NFT(bench_ns), &want[i], 1, &err), &err);
 	}
 	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
 	assert_int_equal(count, 300);
@@ -349,7 +349,7 @@ static void test_shared(void **state)
 	assert_int_equal(sniffed(sniffer, 1), 1);
 	assert_true(blocked(world_ns, HOST4 ":83"));
 	assert_true(blocked(host_ns, HOST4 ":83"));
-	ok(bm_nft_add(&nft, &granted, &err), &err);
+	ok(bm_nft_add(&nft, &granted, 1, &err), &err);
 	assert_true(reaches("/nft-test/in", open[0], true));
 	assert_false(reaches("/nft-test/in", open[1], false));
 	assert_false(reaches("/nft-test/in", open[2], false));
@@ -357,7 +357,7 @@ static void test_shared(void **state)
 	assert_int_equal(count, 1);
 	assert_true(bm_destination_equal(list, &granted));
 	free(list);
-	ok(bm_nft_remove(&nft, &granted, &err), &err);
+	ok(bm_nft_remove(&nft, &granted, 1, &err), &err);
 	assert_false(reaches("/nft-test/in", open[0], false));
 	/* Beside the table of another, and what nft lists, nft reads back. */
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);

@@ -17,7 +17,7 @@ static size_t destroy(const struct bm_sockets *of, const char *text)
 	struct bm_error err = {};
 	size_t count = 0;
 
-	ok(bm_sockets_destroy(of, &d, &count, &err), &err);
+	ok(bm_sockets_destroy(of, &d, 1, &count, &err), &err);
 	return count;
 }
 
