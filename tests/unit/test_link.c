@@ -239,6 +239,45 @@ static void test_refusals(void **state)
 		      "ip route add default via 198.51.100.10");
 }
 
+/* Of several: all that any of them needs, at once. */
+static void test_several(void **state)
+{
+	struct bm_destination list[] = { dest("[2001:db8:1::1]:82"), dest("[2001:db8:2::1]:80"),
+					 dest(WORLD4 ":80"),         dest(WORLD4 ":81"),
+					 dest("203.0.113.1:80"),     dest(HOST4 ":80") };
+	size_t count = sizeof(list) / sizeof(list[0]);
+	autofree char *inside = NULL, *inside6 = NULL;
+	struct bm_error err = {};
+
+	(void)state;
+	remember();
+	/* A Bench's address among them: nothing of it. */
+	ok(bm_link_setup(other_ns, 8, &list[2], 1, &err), &err);
+	list[4] = dest("10.209.0.17:80");
+	assert_int_equal(bm_link_setup(bench_ns, 7, list, count, &err), -EPERM);
+	assert_non_null(strstr(err.message, "10.209.0.17:80/tcp is the address of a Bench"));
+	assert_false(bm_link_there(7));
+	err = (struct bm_error){};
+	ok(bm_link_destroy(8, &err), &err);
+	assert_unchanged();
+
+	/* There is no route for the second one. */
+	list[4] = dest("203.0.113.1:80");
+	assert_int_equal(bm_link_setup(bench_ns, 7, &list[1], 1, &err), -ENETUNREACH);
+	err = (struct bm_error){};
+	ok(bm_link_setup(bench_ns, 7, list, count, &err), &err);
+	inside = output(bench_ns, "ip route show default");
+	assert_non_null(strstr(inside, "default via 10.209.0.14 "));
+	inside6 = output(bench_ns, "ip -6 route show default");
+	assert_non_null(strstr(inside6, "default via fd62:"));
+	must(host_ns, "grep -q 1 /proc/sys/net/ipv4/conf/up0/forwarding");
+	assert_int_equal(bm_link_beyond(list, 1), AF_UNSPEC);
+	assert_int_equal(bm_link_beyond(list, count), AF_INET);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, list, 0, &err), &err);
+	assert_unchanged();
+}
+
 /* Whoever is root in the Bench's network has taken its own table away: the host's end still holds.
  */
 static void test_host_end(void **state)
@@ -335,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_beyond_v6),
 		cmocka_unit_test(test_forwarding_for_benches_only),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_host_end),
 		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_vanished),
