@@ -370,15 +370,15 @@ static int record_ready(struct daemon *d, const struct bench *bench, struct bm_e
 int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up *how,
 		   struct bm_error *err)
 {
-	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	int r = bm_cgroup_freeze(&bench->cgroup, true, err);
+	bool was;
+	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
 	if (r == 0)
 		r = bring_up_frozen(d, bench, how, err);
 	if (r == 0)
 		r = record_ready(d, bench, err);
 	/* A container that was paused stays paused. */
-	if (!paused && bm_cgroup_freeze(&bench->cgroup, false, err) < 0 && r == 0)
+	if (bm_cgroup_resume(&bench->cgroup, was, err) < 0 && r == 0)
 		r = -EIO;
 	if (r < 0)
 		take_down(d, bench);

@@ -52,14 +52,14 @@ case_names() {
 case_no_rootfs() {
 	unset BENCHMON_ROOTFS
 	bm create e2
-	refused 125 'no root filesystem to make a Bench of' 'give --rootfs DIR or set BENCHMON_ROOTFS'
+	refused 125 'no root filesystem to make a Bench of' 'give --image or --rootfs DIR, or set BENCHMON_ROOTFS'
 	bm create e2 --rootfs "$tmp/nowhere"
 	refused 125 "--rootfs $tmp/nowhere: No such file or directory"
 	bm create e2 --rootfs "$disk/src/file"
 	refused 125 "--rootfs $disk/src/file: Not a directory"
 	# The host's own tree here is an overlay, which cannot be idmapped; or has mounts below.
 	bm create e2 --rootfs /usr/share
-	refused 125 'the root file system lies where it can'\''t be idmapped (rule: idmap)' \
+	refused 125 'the root file system is part of an overlay and not all of it (rule: image)' \
 		'copy it to ext4, xfs or btrfs'
 	bm create e2 --rootfs /
 	refused 125 'the root directory is never granted (rule: object-kind)'
