@@ -235,7 +235,7 @@ case_limits() {
 		refused 2 "'$bad': "
 	done
 	bm create e2 --memory 1000
-	refused 125 'the limits make no sense (rule: limits); memory at least 1M, pids at least 1'
+	refused 125 'the limit of memory is too low for anything to run (rule: limits); at least 1M'
 	for bad in 0 abc -1 4194305; do
 		bm create e2 --pids "$bad"
 		refused 2 "--pids: '$bad' is not a number from 1 to 4194304"
