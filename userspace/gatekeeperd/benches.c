@@ -54,7 +54,7 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_string(fields, "created", bench->created);
-	lifetime_record(fields, bench);
+	lifetime_add(fields, bench);
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
 	if (r == 0)
@@ -131,7 +131,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->exec = mode;
 	bench->userns = box.userns = bm_json_bool(message->json, "userns");
 	bench->limits = box.limits;
-	lifetime_begin(bench, seconds);
+	bench->seconds = seconds;
 	box.name = bench->name;
 	box.image = mode == EXEC_IMAGE;
 	bench->first_event = bm_store_position(d->store);
@@ -141,7 +141,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		end_half_made(d, bench);
 		return r;
 	}
-	lifetime_review(d);
+	lifetime_await(d);
 	daemon_log(LOG_LEVEL_INFO, "Bench %s created", name);
 	*ret_reply = bench_reply(d, bench);
 	return 0;

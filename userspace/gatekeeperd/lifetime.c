@@ -97,11 +97,12 @@ void lifetime_add(struct json_object *json, const struct bench *bench)
 	bm_json_add_string(json, "ends", text);
 }
 
-void lifetime_record(struct json_object *json, const struct bench *bench)
+void lifetime_begin(struct json_object *json, struct bench *bench)
 {
-	lifetime_add(json, bench);
-	if (bench->deadline_ns)
-		bm_json_add_int(json, "deadline_ns", (int64_t)bench->deadline_ns);
+	if (!bench->seconds)
+		return;
+	bench->deadline_ns = bm_now_ns(CLOCK_BOOTTIME) + (uint64_t)bench->seconds * NS;
+	bm_json_add_int(json, "deadline_ns", (int64_t)bench->deadline_ns);
 }
 
 int lifetime_replay(struct json_object *json, struct bench *bench)
@@ -124,12 +125,6 @@ int lifetime_replay(struct json_object *json, struct bench *bench)
 	return 0;
 }
 
-void lifetime_begin(struct bench *bench, int64_t seconds)
-{
-	if (seconds)
-		bench->deadline_ns = bm_now_ns(CLOCK_BOOTTIME) + (uint64_t)seconds * NS;
-}
-
 static void end_overdue(struct daemon *d, struct bench *bench, uint64_t now)
 {
 	struct json_object *fields = json_object_new_object();
@@ -143,16 +138,10 @@ static void end_overdue(struct daemon *d, struct bench *bench, uint64_t now)
 	daemon_log_error("destroy a Bench whose time has come", &err);
 }
 
-void lifetime_review(struct daemon *d)
+void lifetime_await(struct daemon *d)
 {
-	uint64_t now = bm_now_ns(CLOCK_BOOTTIME), next = 0;
-	struct bench *after;
+	uint64_t next = 0;
 
-	for (struct bench *b = d->model.benches; b; b = after) {
-		after = b->next;
-		if (b->deadline_ns && b->deadline_ns <= now && backoff_due(&b->overdue, now))
-			end_overdue(d, b, now);
-	}
 	for (struct bench *b = d->model.benches; b; b = b->next) {
 		uint64_t due = b->overdue.due_ns ?: b->deadline_ns;
 
@@ -160,4 +149,17 @@ void lifetime_review(struct daemon *d)
 			next = due;
 	}
 	daemon_timer(d, TIMER_LIFETIME, next);
+}
+
+void lifetime_review(struct daemon *d)
+{
+	uint64_t now = bm_now_ns(CLOCK_BOOTTIME);
+	struct bench *after;
+
+	for (struct bench *b = d->model.benches; b; b = after) {
+		after = b->next;
+		if (b->deadline_ns && b->deadline_ns <= now && backoff_due(&b->overdue, now))
+			end_overdue(d, b, now);
+	}
+	lifetime_await(d);
 }

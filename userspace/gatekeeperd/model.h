@@ -104,6 +104,7 @@ struct bench {
 	bool userns;                    /* it may make user namespaces */
 	bool frozen;                    /* by an operator, until thawed */
 	struct bm_limits limits;        /* created ones */
+	int64_t seconds;                /* it may live, once it is ready; 0: no end */
 	uint64_t deadline_ns;           /* CLOCK_BOOTTIME; when it is destroyed, 0: never */
 	struct backoff overdue;         /* of destroying it */
 	struct bm_cgroup_ref cgroup;

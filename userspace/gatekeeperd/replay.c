@@ -181,6 +181,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		take_place(bench, json);
 		r = bench_shared_parse(bm_json_get(json, "shared", json_type_array),
 				       &bench->shared);
+		if (r == 0)
+			r = lifetime_replay(json, bench);
 		bench->state = BENCH_READY;
 	} else if (!strcmp(event, "own-objects")) {
 		json_object_put(bench->detached);
