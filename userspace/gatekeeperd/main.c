@@ -25,8 +25,8 @@
 #include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
-#include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 

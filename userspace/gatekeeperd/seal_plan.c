@@ -198,10 +198,10 @@ static int take_addresses(const struct bm_profile *profile, const struct bm_reso
 	if (host->address_count)
 		return 0;
 	return bm_fail(err, EPERM, why.rule,
-		       strstr(why.rule, "private")
-			       ? "list it in \"private\" of the profile if this "
-				 "very address is meant"
-			       : "look at who answers for that name",
+		       !strstr(why.rule, "private") ? "look at who answers for that name"
+		       : profile->one               ? why.remedy
+				      : "list it in \"private\" of the profile if this "
+					"very address is meant",
 		       "%s has no address that may be sealed: %.200s", host->host, why.message);
 }
 

@@ -80,7 +80,7 @@ case_granted() {
 	bm show e1 --format json
 	printed '"profile":"p"' '"host":"b.test"'
 	bm grant e1 net p --yes
-	refused 125 'grants profile p already (rule: one-grant); `benchmon profile refresh` brings it up to date'
+	refused 125 'grants profile p already (rule: one-grant); `benchmon profile refresh p` brings it up to date'
 	bm revoke e1 --all
 	did revoked
 	hears_nothing "$server" ''
@@ -230,9 +230,9 @@ case_refused() {
 	bm grant e1 net nope --yes
 	refused 125 'there is no profile nope (rule: profile)'
 	bm grant e1 net '../p' --yes
-	refused 125 '(rule: a destination is ADDRESS:PORT[/tcp|/udp])'
+	refused 125 '(rule: a destination is HOST:PORT or ADDRESS:PORT[/tcp|/udp])'
 	bm grant e1 net P --yes
-	refused 125 '"P" is a name, not an address'
+	refused 125 'the port is missing'
 	# Altered since.
 	cp "$state/profiles/p.json" "$tmp/kept"
 	sed -i 's/b\.test/x.test/' "$state/profiles/p.json"
