@@ -82,7 +82,7 @@ case_usage() {
 	bm grant e1 disk "$disk/src" --yes
 	refused 2 "grant: no kind 'disk', the kinds are file and net"
 	bm grant e1 net --yes
-	refused 2 'grant: net takes PROFILE or ADDR:PORT[/udp], --private and --for'
+	refused 2 'grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
 	bm grant nobody file "$disk/src" --yes
 	refused 125 'there is no Bench "nobody"; see `benchmon ls`'
 }
