@@ -15,7 +15,6 @@
 #include "base/io.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
-#include "network/obstacle.h"
 #include "network/sockdiag.h"
 
 bool bench_shares_net(const struct bench *bench)
@@ -116,7 +115,10 @@ static int make_way(struct bench *bench, const struct bm_destination *destinatio
 /* --- opening -----------------------------------------------------------------------------------
  */
 
-/* An address of a family that the host has no way for is no reason to refuse the others. */
+/*
+ * An address of a family that the host has no way for is no reason to refuse the others: most names
+ * have IPv6 addresses too, and few hosts forward IPv6.
+ */
 static int make_ways(struct bench *bench, const struct grant_dest *list, size_t count, int netns,
 		     struct bm_error *err)
 {
@@ -131,7 +133,7 @@ static int make_ways(struct bench *bench, const struct grant_dest *list, size_t 
 		ways += r == 0;
 		if (r < 0)
 			none = one;
-		if (count > 1 && (r == -ENETUNREACH || r == -EHOSTUNREACH))
+		if (count > 1 && (r == -ENETUNREACH || r == -EHOSTUNREACH || r == -EOPNOTSUPP))
 			r = 0;
 	}
 	if (r == 0 && (ways || !count))
@@ -284,35 +286,6 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 			bench->linked = false;
 	}
 	return r;
-}
-
-/* By the first family that some of it needs a way out for. */
-void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings)
-{
-	struct bm_obstacle list[BM_OBSTACLES_MAX];
-	autofree struct grant_dest *all = NULL;
-	struct bm_error err = {};
-	size_t count = 0, dests = 0, beyond = 0;
-	struct bm_nft link;
-
-	if (!bench_link_nft(bench, &link) ||
-	    reach_list(&(struct reach){ g, NULL }, &all, &dests) < 0)
-		return;
-	while (beyond < dests && !bm_link_beyond(&all[beyond].to))
-		beyond++;
-	if (beyond == dests)
-		return;
-	if (bm_obstacles_find(bm_destination_is_v4(&all[beyond].to) ? AF_INET : AF_INET6, link.link,
-			      list, &count, &err) < 0)
-		daemon_log_error("look for what drops its packets", &err);
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *json = json_object_new_object();
-
-		bm_json_add_string(json, "message", list[i].what);
-		bm_json_add_string(json, "remedy", list[i].remedy);
-		json_object_array_add(warnings, json);
-		daemon_log(LOG_LEVEL_WARNING, "Bench %s: %s", bench->name, list[i].what);
-	}
 }
 
 /* --- closing -----------------------------------------------------------------------------------

@@ -165,6 +165,15 @@ static int check_route(const struct link *l, const struct bm_destination *d, str
 			    "%s lies beyond %s, and this host does not forward IPv6", text, name);
 }
 
+int bm_link_possible(const struct bm_destination *d, struct bm_error *err)
+{
+	autonetlink *host = NULL;
+	struct bm_route route;
+	int r = bm_netlink_open(-1, NETLINK_ROUTE, &host, err);
+
+	return r < 0 ? r : check_route(&(struct link){ .host = host }, d, &route, err);
+}
+
 static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
 {
 	char name[IF_NAMESIZE] = "no interface", own[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN];
