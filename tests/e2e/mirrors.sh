@@ -14,7 +14,7 @@ read -ra addresses <<<"${at[*]}"
 nameserver=198.51.100.53
 home=/root
 
-each_address() { # add|delete
+each_address() { # replace|delete
 	local address
 	echo "address $1 2001:db8:51::10/64 dev e2e1 nodad"
 	for address in "${addresses[@]}"; do
@@ -33,10 +33,11 @@ mirrors_up() {
 			listen+=("$address:443" "$address:8443")
 		done
 	done
-	ip address add 2001:db8:51::1/64 dev e2e0 nodad
-	each_address add | ip -n e2e-world -batch -
+	ip address replace 2001:db8:51::1/64 dev e2e0 nodad
+	each_address replace | ip -n e2e-world -batch -
 	resolver_up
 	certified
+	rm -rf "$tmp/sites"
 	mkdir "$tmp/sites"
 	py mirrors "$tmp/sites"
 	signed

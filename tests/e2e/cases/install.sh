@@ -152,7 +152,7 @@ case_apt() {
 }
 
 case_pip() {
-	alone pip apt
+	alone pip git
 }
 
 case_git() {
@@ -166,7 +166,7 @@ case_npm() {
 		[[ -e /run/vm/guest ]] || return 0
 		forwards_ipv6 1
 	}
-	alone npm apt git
+	alone npm git
 	forwards_ipv6 "$ipv6"
 }
 
@@ -174,7 +174,11 @@ out_of_reach() {
 	local told='[2001:db8:51::23]:443/tcp lies beyond e2e0, and this host does not forward IPv6'
 	make_bench i1
 	bm grant i1 net npm --yes
-	refused 125 "$told (rule: benchmon does not turn on IPv6 forwarding); give an IPv4 address, or set "
+	ended 125
+	[[ $err == "benchmon: $told (rule: benchmon does not turn on IPv6 forwarding); give an IPv4 address, or set "* ]] ||
+		fail 'it does not say why'
+	bm show i1
+	did 'grants     none'
 	define both "$(printf '{"host":"%s","protocol":"tcp","port":443,"why":"x"},' \
 		"${site[git]}" "${site[npm]}" | sed 's/,$//')"
 	bm profile seal both --yes
