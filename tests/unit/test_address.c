@@ -69,7 +69,7 @@ static const struct {
 	{ "2130706433:80", "no IPv4 address", NULL },
 	{ "198.51.100.10.:80", "no IPv4 address", NULL },
 	{ "0x7f.0.0.1:80", "is a name", NULL },
-	{ "example.org:443", "\"example.org\" is a name", "HOST:PORT needs a sealed profile" },
+	{ "example.org:443", "\"example.org\" is a name", "give the address" },
 	{ "localhost:443", "is a name", "give the address" },
 	{ "example.org", "is a name", NULL },
 	{ "2001:db8::1:443", "without brackets", "[ADDRESS]:PORT" },
@@ -86,7 +86,7 @@ static const struct {
 	{ "[2001:db8::12345]:443", "no IPv6 address", NULL },
 	{ "[[2001:db8::1]:443", "no IPv6 address", NULL },
 	{ "a-name-that-is-longer-than-any-address-could-ever-be.example.org:443", "longer than",
-	  "sealed profile" },
+	  "give the address" },
 	{ "198.51.100.10:800000000000000000000000000000000000000000000000000", "longer than",
 	  NULL },
 };

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "gatekeeperd/seal_plan.h"
+#include "policy/one.h"
 
 #define NOW 1700000000
 #define HEAD "{\"name\":\"p\",\"description\":\"d\","
@@ -142,6 +143,30 @@ static void refused(void **state)
 	assert_int_equal(plan_take(&meant, resolved, 1, NOW, &never, notes, NULL), -EPERM);
 }
 
+/* Without a definition: what is said with it, of what it has now. */
+static void by_name(void **state)
+{
+	static const char *const addresses[] = { "10.1.2.3", "169.254.169.254", NULL };
+	autojson *notes = json_object_new_array();
+	autofree struct bm_resolved *resolved = calloc(1, sizeof(*resolved));
+	autosealed next = {}, meant = {};
+	autoprofile one = {};
+	struct bm_error err = {};
+
+	(void)state;
+	assert_int_equal(bm_one_parse("a.test:53/udp", 13, &one, NULL), 0);
+	assert_int_equal(plan_hosts(&one, -1, &next, notes, NULL), 0);
+	answer(resolved, "a.test", addresses);
+	resolved->count = 1;
+	assert_int_equal(plan_take(&one, resolved, 1, NOW, &next, notes, &err), -EPERM);
+	assert_non_null(strstr(err.remedy, "pass --private to `grant`"));
+	resolved->count = 2;
+	one.private_too = true;
+	assert_int_equal(plan_hosts(&one, -1, &meant, notes, NULL), 0);
+	assert_int_equal(plan_take(&one, resolved, 1, NOW, &meant, notes, NULL), 0);
+	assert_string_equal(describe(&meant), "a.test!(profile)53 10.1.2.3:53/udp");
+}
+
 static void discovered(void **state)
 {
 	char dir[] = "/tmp/benchmon-plan-XXXXXX", path[64];
@@ -264,6 +289,7 @@ int main(void)
 		cmocka_unit_test(all_kinds),      cmocka_unit_test(refused),
 		cmocka_unit_test(discovered),     cmocka_unit_test(again),
 		cmocka_unit_test(nothing_to_ask), cmocka_unit_test(too_many),
+		cmocka_unit_test(by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

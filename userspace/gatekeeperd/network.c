@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "network/link.h"
-#include "network/obstacle.h"
 
 bool bench_shares_net(const struct bench *bench)
 {
@@ -247,35 +246,4 @@ int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g
 			bench->linked = false;
 	}
 	return r;
-}
-
-/* By the first family that some of it needs a way out for. */
-void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings)
-{
-	struct bm_obstacle list[BM_OBSTACLES_MAX];
-	autofree struct bm_destination *to = NULL;
-	autofree struct grant_dest *all = NULL;
-	struct bm_error err = {};
-	size_t count = 0, dests = 0;
-	int family = AF_UNSPEC;
-	struct bm_nft link;
-
-	if (!bench_link_nft(bench, &link) ||
-	    reach_list(&(struct reach){ g, NULL }, &all, &dests) < 0)
-		return;
-	to = destinations_of(all, dests);
-	if (to)
-		family = bm_link_beyond(to, dests);
-	if (family == AF_UNSPEC)
-		return;
-	if (bm_obstacles_find(family, link.link, list, &count, &err) < 0)
-		daemon_log_error("look for what drops its packets", &err);
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *json = json_object_new_object();
-
-		bm_json_add_string(json, "message", list[i].what);
-		bm_json_add_string(json, "remedy", list[i].remedy);
-		json_object_array_add(warnings, json);
-		daemon_log(LOG_LEVEL_WARNING, "Bench %s: %s", bench->name, list[i].what);
-	}
 }

@@ -23,7 +23,8 @@ void bench_net_find(struct bench *bench);
 /* The link or nothing, nft, and the kernel's table last; and back. */
 int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err);
-/* Adds to warnings (an array) what on the host may swallow its packets. */
+/* Adds to warnings (an array) which of its hosts can't be reached, and what on the host may swallow
+ * its packets. */
 void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings);
 /* Of the part; of a host alone the link stays. *ret_sockets: connections that were ended. found (an
  * array): what else had to be. */

@@ -184,6 +184,15 @@ static void note_refused(struct json_object *notes, const struct bm_sealed_host 
 	json_object_array_add(notes, note);
 }
 
+static const char *remedy_of(const struct bm_profile *profile, const struct bm_error *why)
+{
+	if (!strstr(why->rule, "private"))
+		return "look at who answers for that name";
+	return profile->one ? "pass --private to `grant` or `profile seal` if this very address is "
+			      "meant"
+			    : "list it in \"private\" of the profile if this very address is meant";
+}
+
 static int take_addresses(const struct bm_profile *profile, const struct bm_resolved *resolved,
 			  int64_t now, struct bm_sealed_host *host, struct json_object *notes,
 			  struct bm_error *err)
@@ -209,11 +218,7 @@ static int take_addresses(const struct bm_profile *profile, const struct bm_reso
 	}
 	if (host->address_count)
 		return 0;
-	return bm_fail(err, EPERM, why.rule,
-		       strstr(why.rule, "private")
-			       ? "list it in \"private\" of the profile if this "
-				 "very address is meant"
-			       : "look at who answers for that name",
+	return bm_fail(err, EPERM, why.rule, remedy_of(profile, &why),
 		       "%s has no address that may be sealed: %.200s", host->host, why.message);
 }
 

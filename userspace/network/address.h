@@ -37,6 +37,18 @@ bool bm_destinations_have(const struct bm_destination *list, size_t count,
 int bm_destination_parse(const char *text, struct bm_destination *ret, struct bm_error *err);
 
 /*
+ * Whether a host's name stands before the port, right or wrong: nothing that is or is meant as an
+ * address. len bytes.
+ */
+bool bm_destination_is_name(const char *text, size_t len);
+/*
+ * Takes HOST:PORT[/tcp|/udp] apart. HOST, the first *ret_host_len bytes, is not looked at. -EINVAL
+ * as above; NULs among the len bytes are seen.
+ */
+int bm_destination_split(const char *text, size_t len, size_t *ret_host_len, uint16_t *ret_port,
+			 uint8_t *ret_protocol, struct bm_error *err);
+
+/*
  * -EPERM for what no profile may hold: unspecified, loopback, link-local, multicast, broadcast
  * and metadata addresses, v4-mapped or -embedded forms of them; private ones (RFC 1918, RFC 6598,
  * unique local) unless allow_private says that this very address is meant.

@@ -35,6 +35,10 @@ int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
 int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *list, size_t count,
 		  struct bm_error *err);
 
+/* 0 when bm_link_setup() has a way for d. -ENETUNREACH or -EHOSTUNREACH: the host has none itself;
+ * -EOPNOTSUPP: it would have to forward IPv6. */
+int bm_link_possible(const struct bm_destination *d, struct bm_error *err);
+
 /* The table of the link's end on the host (nft.h): made and removed with the link. */
 struct bm_nft bm_link_nft(uint32_t bench);
 /* True while the link is there. */

@@ -105,8 +105,9 @@ int bm_ways_find(struct mnl_socket *s, const struct bm_destination *list, size_t
 		r = find_one(&l, &list[i], &one);
 		if (r < 0)
 			none = one;
-		/* A family that the host has no way for is no reason to refuse the other. */
-		if (count > 1 && (r == -ENETUNREACH || r == -EHOSTUNREACH))
+		/* No reason to refuse the others: most names have IPv6 addresses too, and few hosts
+		 * forward IPv6. */
+		if (count > 1 && (r == -ENETUNREACH || r == -EHOSTUNREACH || r == -EOPNOTSUPP))
 			r = 0;
 	}
 	if (r < 0 || (count && !l.last)) {
@@ -126,6 +127,15 @@ int bm_link_reachable(int netns, const struct bm_destination *list, size_t count
 	int r = bm_netlink_open(netns, NETLINK_ROUTE, &s, err);
 
 	return r < 0 ? r : bm_ways_find(s, list, count, false, &ways, err);
+}
+
+int bm_link_possible(const struct bm_destination *d, struct bm_error *err)
+{
+	autonetlink *host = NULL;
+	struct bm_ways ways;
+	int r = bm_netlink_open(-1, NETLINK_ROUTE, &host, err);
+
+	return r < 0 ? r : bm_ways_find(host, d, 1, true, &ways, err);
 }
 
 int bm_link_beyond(const struct bm_destination *list, size_t count)

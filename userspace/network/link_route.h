@@ -15,9 +15,9 @@ struct bm_ways {
 
 /*
  * Asks for the route to each address of the list, over s. -EPERM: one of them is a Bench's, or no
- * one machine's. Of several, those without a route (-ENETUNREACH, -EHOSTUNREACH) are passed over,
- * unless all are. by_link: a link of ours is to lead there, so that IPv6 must be forwarded
- * (-EOPNOTSUPP). Changes nothing.
+ * one machine's. by_link: a link of ours is to lead there, so that IPv6 must be forwarded
+ * (-EOPNOTSUPP). Of several, those without a route (-ENETUNREACH, -EHOSTUNREACH) or without
+ * forwarding are passed over, unless all are. Changes nothing.
  */
 int bm_ways_find(struct mnl_socket *s, const struct bm_destination *list, size_t count,
 		 bool by_link, struct bm_ways *ret, struct bm_error *err);
