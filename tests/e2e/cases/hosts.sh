@@ -150,7 +150,7 @@ case_again() {
 	zone "$other"
 	bm grant e2 net "$one" --yes
 	did 'net grant for e2:' '  also in   e1/1' 'against what is sealed now:' "  + $other:8080/tcp of a.test" \
-		"  = $server:8080/tcp of a.test, not answered, kept until " "e2/1 granted: profile $one" \
+		"  = $server:8080/tcp of a.test, not answered, kept until" "e2/1 granted: profile $one" \
 		'  e1/1: addresses added: 1, kept for a while: 1, dropped: 0'
 	narrow
 	hears "$other"
