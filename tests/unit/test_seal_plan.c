@@ -251,12 +251,45 @@ static void nothing_to_ask(void **state)
 	assert_int_equal(next.hosts[0].addresses[0].seen, NOW);
 }
 
+/* One address or host too many: which, and nothing is cut off. */
+static void too_many(void **state)
+{
+	autojson *notes = json_object_new_array();
+	struct bm_profile_entry entries[BM_SEALED_ADDRESSES + 1] = {};
+	struct bm_profile profile = { .entries = entries };
+	autosealed given = {}, full = {};
+	struct bm_error err = {};
+
+	(void)state;
+	for (size_t i = 0; i <= BM_SEALED_ADDRESSES; i++)
+		entries[i] = (struct bm_profile_entry){ .kind = BM_ENTRY_ADDRESS,
+							.destination = { .address[15] = (uint8_t)i,
+									 .protocol = IPPROTO_UDP,
+									 .port = 53 } };
+	profile.entry_count = BM_SEALED_ADDRESSES;
+	assert_int_equal(plan_hosts(&profile, -1, &given, notes, &err), 0);
+	bm_sealed_done(&given);
+	profile.entry_count++;
+	assert_int_equal(plan_hosts(&profile, -1, &given, notes, &err), -E2BIG);
+	assert_string_equal(err.message,
+			    "given addresses with port 53/udp: more than 64 addresses");
+
+	for (size_t i = 0; i < BM_SEALED_HOSTS; i++)
+		snprintf(bm_sealed_add_host(&full)->host, BM_HOSTNAME_LEN, "h%zu.test", i);
+	profile.entry_count = 1;
+	err = (struct bm_error){};
+	assert_int_equal(plan_hosts(&profile, -1, &full, notes, &err), -E2BIG);
+	assert_string_equal(err.message, "more than 512 hosts and ports");
+	assert_string_equal(err.remedy, "split the profile");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_kinds),      cmocka_unit_test(refused),
 		cmocka_unit_test(discovered),     cmocka_unit_test(again),
-		cmocka_unit_test(nothing_to_ask), cmocka_unit_test(by_name),
+		cmocka_unit_test(nothing_to_ask), cmocka_unit_test(too_many),
+		cmocka_unit_test(by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

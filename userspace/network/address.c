@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RULE "a destination is HOST:PORT or ADDRESS:PORT[/tcp|/udp]"
@@ -19,6 +20,37 @@ bool bm_destination_equal(const struct bm_destination *a, const struct bm_destin
 {
 	return !memcmp(a->address, b->address, sizeof(a->address)) && a->port == b->port &&
 	       a->protocol == b->protocol;
+}
+
+int bm_destination_compare(const struct bm_destination *a, const struct bm_destination *b)
+{
+	int r = memcmp(a->address, b->address, sizeof(a->address));
+
+	r = r ?: a->protocol - b->protocol;
+	return r ?: a->port - b->port;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return bm_destination_compare(a, b);
+}
+
+size_t bm_destinations_sort(struct bm_destination *list, size_t count)
+{
+	size_t left = 0;
+
+	if (count)
+		qsort(list, count, sizeof(*list), compare);
+	for (size_t i = 0; i < count; i++)
+		if (!left || !bm_destination_equal(&list[left - 1], &list[i]))
+			list[left++] = list[i];
+	return left;
+}
+
+bool bm_destinations_have(const struct bm_destination *list, size_t count,
+			  const struct bm_destination *d)
+{
+	return count && bsearch(d, list, count, sizeof(*list), compare);
 }
 
 bool bm_destination_is_v4(const struct bm_destination *d)

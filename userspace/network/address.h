@@ -21,6 +21,13 @@ struct bm_destination {
 
 bool bm_destination_is_v4(const struct bm_destination *d);
 bool bm_destination_equal(const struct bm_destination *a, const struct bm_destination *b);
+/* As memcmp: an order in which the ports of one address stand together, and all IPv4. */
+int bm_destination_compare(const struct bm_destination *a, const struct bm_destination *b);
+/* Into that order, each once; how many are left. */
+size_t bm_destinations_sort(struct bm_destination *list, size_t count);
+/* In a list so sorted. */
+bool bm_destinations_have(const struct bm_destination *list, size_t count,
+			  const struct bm_destination *d);
 
 /*
  * Parses ADDR:PORT or [ADDR6]:PORT, with /tcp (the default) or /udp behind it. -EINVAL with what
