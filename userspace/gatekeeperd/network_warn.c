@@ -53,18 +53,20 @@ static void warn_of_obstacles(const struct bench *bench, const struct grant *g, 
 			      struct json_object *warnings)
 {
 	struct bm_obstacle list[BM_OBSTACLES_MAX];
+	autofree struct bm_destination *to = NULL;
 	autofree struct grant_dest *all = NULL;
-	size_t count = 0, dests = 0, beyond = 0;
+	size_t count = 0, dests = 0;
 	struct bm_error err = {};
+	int family = AF_UNSPEC;
 
 	if (reach_list(&(struct reach){ g, NULL }, &all, &dests) < 0)
 		return;
-	while (beyond < dests && !bm_link_beyond(&all[beyond].to))
-		beyond++;
-	if (beyond == dests)
+	to = destinations_of(all, dests);
+	if (to)
+		family = bm_link_beyond(to, dests);
+	if (family == AF_UNSPEC)
 		return;
-	if (bm_obstacles_find(bm_destination_is_v4(&all[beyond].to) ? AF_INET : AF_INET6, link,
-			      list, &count, &err) < 0)
+	if (bm_obstacles_find(family, link, list, &count, &err) < 0)
 		daemon_log_error("look for what drops its packets", &err);
 	for (size_t i = 0; i < count; i++)
 		warn(bench, warnings, list[i].what, list[i].remedy);
