@@ -6,15 +6,14 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 
+#include "inbound.h"
 #include "seal.h"
 
 #define LOOPBACK_IFINDEX 1 /* in every network namespace */
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define TCP_OFFSET 12      /* of the header's length, behind which the flags are */
 #define TCP_RST 0x04
-#define TCP_ACK 0x10
 
 struct ports {
 	__be16 source;
@@ -113,6 +112,8 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 						   : parse6(skb, out, &key);
 	if (plain && (key.protocol == IPPROTO_TCP || key.protocol == IPPROTO_UDP))
 		rule = seal_rule(&key);
+	if (rule == BM_RULE_NONE && !out && is_opening(skb, &key))
+		rule = BM_RULE_NOT_SEALED;
 	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &key)))
 		return 1;
 	event = record_net(&key, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
