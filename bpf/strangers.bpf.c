@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User space asks, when a container that runs is attached: which sockets its processes have that no
- * wall would meet again. One that was made outside belongs to another cgroup, whose programs see
- * its packets; one of another family is seen by none.
+ * User space asks about the sockets that there are. When a container that runs is attached: which
+ * its processes have that no wall would meet again. One that was made outside belongs to another
+ * cgroup, whose programs see its packets; one of another family is seen by none.
  */
 #include "iterator.h"
 #include "kernel_socket.h"
@@ -49,6 +49,43 @@ int bm_strangers(struct bpf_iter__task_file *ctx)
 	found.bench = bench->id;
 	found.pid = task->tgid;
 	found.family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	bpf_seq_write(seq, &found, sizeof(found));
+	return 0;
+}
+
+/*
+ * And when connections are to be ended: which cgroups a Bench's sockets are of, whoever has them.
+ * One below it that was removed has no name any more by which it could be found.
+ */
+SEC("iter/task_file")
+int bm_socket_cgroups(struct bpf_iter__task_file *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct file *file = ctx->file;
+	struct bm_socket_cgroup found = {};
+	const struct bm_bench *bench;
+	struct cgroup *cgroup;
+	struct socket *socket;
+	struct sock *sk;
+	__u16 family;
+
+	if (!file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk)
+		return 0;
+	family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	if (family != AF_INET && family != AF_INET6)
+		return 0;
+	cgroup = sk->sk_cgrp_data.cgroup;
+	bench = cgroup ? bench_of(cgroup) : NULL;
+	if (!bench)
+		return 0;
+	found.bench = bench->id;
+	found.id = BPF_CORE_READ(cgroup, kn, id);
 	bpf_seq_write(seq, &found, sizeof(found));
 	return 0;
 }

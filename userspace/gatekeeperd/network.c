@@ -319,6 +319,7 @@ void bench_net_warn(const struct bench *bench, const struct grant *g, struct jso
  */
 
 struct closing {
+	struct daemon *d;
 	struct bench *bench;
 	const struct grant_dest *list;
 	size_t count;
@@ -336,10 +337,16 @@ static void end_sockets(struct closing *c)
 
 	if (bench_shares_net(c->bench)) {
 		r = bm_cgroup_ids(&c->bench->cgroup, &cgroups, &of.cgroup_count);
+		if (r < 0)
+			bm_fail_errno(&err, -r, "cgroups of Bench %s", c->bench->name);
+		else
+			r = bm_socket_cgroups(c->d->kernel, c->bench->id, &cgroups,
+					      &of.cgroup_count, &err);
+		/* None would mean all there are, others' too. */
+		if (r == 0 && !cgroups)
+			return;
 		of.cgroups = cgroups;
 	}
-	if (r < 0)
-		bm_fail_errno(&err, -r, "cgroups of Bench %s", c->bench->name);
 	for (size_t i = 0; r == 0 && i < c->count; i++) {
 		size_t ended = 0;
 
@@ -421,7 +428,7 @@ int net_close(struct daemon *d, struct bench *bench, const struct reach *reach,
 	      struct grant_dest *list, size_t count, struct json_object *found, size_t *ret_sockets,
 	      struct bm_error *err)
 {
-	struct closing closing = { .bench = bench, .list = list };
+	struct closing closing = { .d = d, .bench = bench, .list = list };
 	int r = hand_over(d, bench, reach, list, &count, err);
 
 	closing.count = count;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -81,78 +80,6 @@ bool bm_recall_attached(struct bm_kernel *kernel)
 			return true;
 	}
 	return false;
-}
-
-/* Records of one size, which a program writes whole. */
-static int iterate(int program, void *buf, size_t size, size_t record,
-		   void (*fn)(void *ctx, const void *record), void *ctx)
-{
-	autoclose link = bpf_link_create(program, 0, BPF_TRACE_ITER, NULL);
-	autoclose fd = link < 0 ? -1 : bpf_iter_create(link);
-	size_t have = 0, at;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, (char *)buf + have, size - have)) > 0) {
-		have += (size_t)n;
-		for (at = 0; have - at >= record; at += record)
-			fn(ctx, (char *)buf + at);
-		have -= at;
-		memmove(buf, (char *)buf + at, have);
-	}
-	return n < 0 ? -errno : 0;
-}
-
-struct counted {
-	uint32_t bench;
-	size_t count;
-};
-
-static void count_one(void *ctx, const void *record)
-{
-	struct counted *counted = ctx;
-
-	counted->count += *(const uint32_t *)record == counted->bench;
-}
-
-int bm_queued_count(struct bm_kernel *kernel, uint32_t bench, size_t *ret_count,
-		    struct bm_error *err)
-{
-	struct counted counted = { .bench = bench };
-	uint32_t buf[256];
-	int r = iterate(kernel->queued_list, buf, sizeof(buf), sizeof(buf[0]), count_one, &counted);
-
-	if (r < 0)
-		return bm_fail_errno(err, -r, "look for what is queued in sockets");
-	*ret_count = counted.count;
-	return 0;
-}
-
-static void take_stranger(void *ctx, const void *record)
-{
-	const struct bm_stranger *found = record;
-	struct bm_stranger *first = ctx;
-
-	if (found->bench == first->bench && !first->pid)
-		*first = *found;
-}
-
-int bm_strangers_check(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err)
-{
-	struct bm_stranger first = { .bench = bench }, buf[64];
-	int r = iterate(kernel->strangers, buf, sizeof(buf), sizeof(buf[0]), take_stranger, &first);
-	bool inet = first.family == AF_INET || first.family == AF_INET6;
-
-	if (r < 0)
-		return bm_fail_errno(err, -r, "look for sockets from outside");
-	if (!first.pid)
-		return 0;
-	return bm_fail(err, EBUSY, "held", "end that process, or attach between create and start",
-		       inet ? "process %u of the container has a network socket that was made "
-			      "outside of it"
-			    : "process %u of the container has a socket of family %u",
-		       first.pid, first.family);
 }
 
 static struct bm_carried_key carried_key(uint32_t bench, uint64_t device, uint64_t inode)
