@@ -8,8 +8,10 @@ const struct cli_option cli_options[OPT_MAX] = {
 			       "what runs in it may make user namespaces" },
 	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
+	[OPT_CPUS] = { "cpus", 0, "N", "limit of CPU time, as 2 or 0.5" },
 	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
 	[OPT_DEST] = { "dest", 0, "PATH", "where in the Bench it appears" },
+	[OPT_DISK] = { "disk", 0, "SIZE", "limit of what it writes to its root and /work" },
 	[OPT_ENV] = { "env", 'e', "K=V", "sets an environment variable; K alone takes yours" },
 	[OPT_EXCEPT] = { "except", 0, "NAME[:ro]", "leaves a name in the directory out, or ro" },
 	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
@@ -34,6 +36,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_ROOTFS] = { "rootfs", 0, "DIR", "root filesystem, never written to" },
 	[OPT_SINCE] = { "since", 0, "SEQ", "begins behind this number (with --bench)" },
 	[OPT_SOURCE] = { "source", 0, "PATH", "what is granted; may contain colons" },
+	[OPT_TIMEOUT] = { "timeout", 0, "TIME", "it is destroyed after so long: 90s, 10m, 2h" },
 	[OPT_TTY] = { "tty", 't', NULL, "gives the command a terminal of its own" },
 	[OPT_YES] = { "yes", 'y', NULL, "confirms without asking; recorded as such" },
 };
@@ -50,13 +53,14 @@ const char *const cli_sections[SECTION_MAX] = {
 	[SECTION_SYSTEM] = "The rest", [SECTION_HIDDEN] = "Hidden",
 };
 
-#define LIMITS (OPT(MEMORY) | OPT(PIDS))
+#define LIMITS (OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT))
+#define ROOT (OPT(ROOTFS) | OPT(IMAGE))
 #define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
 #define FILE_GRANT (OPT(EXCEPT) | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
-	(OPT(ROOTFS) | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |       \
-	 MODES | LIMITS | PROCESS)
+	(ROOT | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |      \
+	 LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -71,8 +75,8 @@ const struct cli_command cli_commands[] = {
 	  OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), 1u << FORMAT_COMPACT, 0, 0, false,
 	  { { "", OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), NULL } } },
 	{ "create", cmd_create, SECTION_BENCH, "makes a Bench that has nothing",
-	  OPT(ROOTFS) | MODES | LIMITS, 0, 0, 1, false,
-	  { { "[NAME]", OPT(ROOTFS) | MODES | LIMITS, NULL } } },
+	  ROOT | MODES | LIMITS, 0, 0, 1, false,
+	  { { "[NAME]", ROOT | MODES | LIMITS, NULL } } },
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
 	  OPT(PID) | OPT(CGROUP) | OPT(HOOK) | MODES | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
 	  { { "NAME CONTAINER", MODES | OPT(ADOPT) | OPT(YES), NULL },
@@ -80,6 +84,12 @@ const struct cli_command cli_commands[] = {
 	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
 	    { "NAME --hook", MODES | OPT(ADOPT) | OPT(YES), NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
+	  0, 0, 1, 1, false,
+	  { { "BENCH", 0, NULL } } },
+	{ "freeze", cmd_freeze, SECTION_BENCH, "stops all that runs in a Bench, at once",
+	  0, 0, 1, 1, false,
+	  { { "BENCH", 0, NULL } } },
+	{ "thaw", cmd_thaw, SECTION_BENCH, "lets a frozen Bench go on",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
 	{ "destroy", cmd_destroy, SECTION_BENCH, "ends a Bench and all that runs in it",

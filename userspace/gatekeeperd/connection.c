@@ -34,6 +34,8 @@ static const struct {
 	  { "bench", "container", "exec", "userns", "adopt", NULL } },
 	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },
+	{ "freeze", request_freeze, 0, false, { "bench", NULL } },
+	{ "thaw", request_thaw, 0, false, { "bench", NULL } },
 	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
 	{ "grant",
 	  request_grant,

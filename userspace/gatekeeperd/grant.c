@@ -27,6 +27,9 @@
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
+	if (bench->frozen)
+		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it", "Bench %s is frozen",
+			       bench->name);
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
 	return bm_fail(err, ESRCH, NULL,
