@@ -22,7 +22,7 @@ static union {
 
 static int set(int family, int level, int option, size_t size)
 {
-	int fd = socket(family, SOCK_DGRAM, 0);
+	int fd = socket(family, level == IPPROTO_TCP ? SOCK_STREAM : SOCK_DGRAM, 0);
 
 	return fd < 0 ? setup("socket")
 		      : outcome(door(SYS_setsockopt, fd, level, option, &value, size, 0));
@@ -79,6 +79,9 @@ static const struct {
 	{ "freebind6", AF_INET6, IPPROTO_IPV6, 78 /* IPV6_FREEBIND */, sizeof(int) },
 	{ "pktinfo6", AF_INET6, IPPROTO_IPV6, IPV6_PKTINFO, sizeof(struct in6_pktinfo) },
 	{ "ifindex", AF_INET, SOL_SOCKET, 62 /* SO_BINDTOIFINDEX */, sizeof(int) },
+	{ "mark", AF_INET, SOL_SOCKET, SO_MARK, sizeof(int) },
+	{ "transparent", AF_INET, IPPROTO_IP, IP_TRANSPARENT, sizeof(int) },
+	{ "repair", AF_INET, IPPROTO_TCP, 19 /* TCP_REPAIR */, sizeof(int) },
 	{ "record", AF_INET, IPPROTO_IP, IP_OPTIONS, 8 },
 	{ "hopopts", AF_INET6, IPPROTO_IPV6, IPV6_HOPOPTS, 8 },
 	{ "dstopts", AF_INET6, IPPROTO_IPV6, IPV6_DSTOPTS, 8 },
