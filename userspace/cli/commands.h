@@ -84,7 +84,7 @@ struct cli_form {
 	uint64_t options;
 	const char *tail;
 };
-#define CLI_FORMS 5
+#define CLI_FORMS 6
 
 struct cli;
 

@@ -38,6 +38,7 @@ struct pending {
 	char profile[BM_PROFILE_NAME_LEN], seal[BM_SEAL_DIGEST_LEN];
 	int64_t seal_expiry;
 	bool uploads;
+	bool seals; /* sealing.h has the other half, and both are confirmed at once */
 	struct grant_hosts hosts;
 	int64_t seconds; /* it ends by itself after so many; 0: not */
 };
@@ -50,7 +51,7 @@ struct connection {
 	int pidfd; /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
-	struct sealing *sealing;   /* profiles.h */
+	struct sealing *sealing;   /* sealing.h */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
@@ -190,6 +191,8 @@ int request_profile_seal(struct daemon *, struct connection *, struct bm_message
 			 struct json_object **, struct bm_error *);
 int request_profile_refresh(struct daemon *, struct connection *, struct bm_message *,
 			    struct json_object **, struct bm_error *);
+int request_profile_unseal(struct daemon *, struct connection *, struct bm_message *,
+			   struct json_object **, struct bm_error *);
 int request_profile_pending(struct daemon *, struct connection *, struct bm_message *,
 			    struct json_object **, struct bm_error *);
 

@@ -26,8 +26,8 @@
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
 #include "gatekeeperd/lifetime.h"
-#include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 

@@ -51,9 +51,16 @@ struct grant_host {
 	bool revoked; /* this one alone */
 };
 
+/* Where one of its destinations stands. */
+struct grant_place {
+	uint32_t host, dest;
+};
+
 struct grant_hosts {
 	struct grant_host *list;
 	size_t count;
+	struct grant_place *places; /* of all of them, by destination (destinations.c) */
+	size_t place_count;
 };
 
 struct grant {

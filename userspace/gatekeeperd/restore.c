@@ -70,17 +70,17 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 static int prune_table(const struct bench *bench, const struct bm_nft *nft, struct bm_error *err)
 {
 	autofree struct bm_destination *list = NULL;
-	size_t count = 0;
+	size_t count = 0, beyond = 0;
 	int r = bm_nft_list(nft, &list, &count, NULL);
 
 	if (r == -ENOENT)
 		return remake_nft(bench, nft, err);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "nft of Bench %s", bench->name);
-	for (size_t i = 0; r == 0 && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (!bench_reaches(bench, &list[i]))
-			r = bm_nft_remove(nft, &list[i], err);
-	return r;
+			list[beyond++] = list[i];
+	return bm_nft_remove(nft, list, beyond, err);
 }
 
 static int prune_nft(const struct bench *bench, struct bm_error *err)

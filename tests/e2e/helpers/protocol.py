@@ -423,7 +423,7 @@ def tokens():
         later = token(client, destination="198.51.100.10:81")
         refused(client.ask("confirm", token=mine, how="yes"), "confirmation")
         refused(client.ask("grant", bench=BENCH, kind="net", destination="x"),
-                "a destination is ADDRESS:PORT[/tcp|/udp]")
+                "a destination is HOST:PORT or ADDRESS:PORT[/tcp|/udp]")
         refused(client.ask("confirm", token=later, how="yes"), "confirmation")
         # Twice is once.
         mine = token(client, **here)
