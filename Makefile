@@ -180,7 +180,7 @@ FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
 	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
-	policy/discover*.c confine/*.c))
+	policy/discover*.c confine/*.c gatekeeperd/requests.c))
 
 build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)
 	$(call msg,FUZZ,$@)

@@ -18,43 +18,6 @@
 
 #define MAX_CONNECTIONS 256
 
-static const struct {
-	const char *op;
-	request_fn fn;
-	size_t fds;
-	bool anyone; /* else operators alone */
-	const char *keys[16];
-} requests[] = {
-	{ "version", request_version, 0, true, { NULL } },
-	{ "create", request_create, 1, false, { "bench", "limits", "exec", "userns", NULL } },
-	{ "attach",
-	  request_attach,
-	  0,
-	  false,
-	  { "bench", "container", "exec", "userns", "adopt", NULL } },
-	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
-	{ "detach", request_detach, 0, false, { "bench", NULL } },
-	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
-	{ "grant",
-	  request_grant,
-	  1,
-	  false,
-	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "profile",
-	    "private", "for", "on_revoke", "except", NULL } },
-	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
-	{ "revoke", request_revoke, 0, false, { "grant", "host", "bench", "all", NULL } },
-	{ "ls", request_ls, 0, false, { "offset", NULL } },
-	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
-	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
-	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },
-	{ "profile-show", request_profile_show, 0, false, { "name", "offset", NULL } },
-	{ "profile-verify", request_profile_verify, 0, false, { "name", NULL } },
-	{ "profile-seal", request_profile_seal, 1, false, { "name", "image", NULL } },
-	{ "profile-refresh", request_profile_refresh, 0, false, { "name", NULL } },
-	{ "profile-pending", request_profile_pending, 0, false, { "token", "offset", NULL } },
-	{ "exec", request_exec, 3, false, { "bench", "argv", "env", "cwd", "tty", NULL } },
-};
-
 void pending_drop(struct connection *c)
 {
 	bm_close(c->pending.fd);
@@ -110,6 +73,8 @@ static void reply_error(struct daemon *d, struct connection *c, const struct bm_
 
 	bm_json_add_bool(reply, "ok", false);
 	bm_json_add(reply, "error", bm_error_to_json(err));
+	if (!strcmp(err->rule, REQUEST_VERSION_RULE))
+		bm_json_add_int(reply, "v", BM_PROTOCOL_VERSION);
 	connection_reply(d, c, reply);
 }
 
@@ -174,107 +139,21 @@ static int check_peer(struct daemon *d, const struct connection *c, const char *
 	return 0;
 }
 
-/* A key means the same in every request. One of another type is no "false" and no "none". */
-static const struct {
-	const char *key;
-	enum json_type type;
-} types[] = {
-	{ "v", json_type_int },
-	{ "op", json_type_string },
-	{ "bench", json_type_string },
-	{ "limits", json_type_object },
-	{ "container", json_type_object },
-	{ "exec", json_type_string },
-	{ "adopt", json_type_boolean },
-	{ "userns", json_type_boolean },
-	{ "volume", json_type_int },
-	{ "kind", json_type_string },
-	{ "source", json_type_string },
-	{ "dest", json_type_string },
-	{ "rights", json_type_string },
-	{ "idmap", json_type_boolean },
-	{ "destination", json_type_string },
-	{ "profile", json_type_string },
-	{ "host", json_type_string },
-	{ "private", json_type_boolean },
-	{ "for", json_type_int },
-	{ "on_revoke", json_type_string },
-	{ "except", json_type_array },
-	{ "token", json_type_string },
-	{ "how", json_type_string },
-	{ "grant", json_type_string },
-	{ "name", json_type_string },
-	{ "image", json_type_string },
-	{ "all", json_type_boolean },
-	{ "offset", json_type_int },
-	{ "since", json_type_int },
-	{ "follow", json_type_boolean },
-	{ "argv", json_type_array },
-	{ "env", json_type_object },
-	{ "cwd", json_type_string },
-	{ "tty", json_type_boolean },
-};
-
-static int check_type(const char *op, const char *key, struct json_object *value,
-		      struct bm_error *err)
-{
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(types[i].key, key) && json_object_is_type(value, types[i].type))
-			return 0;
-	return bm_fail(err, EINVAL, "protocol", NULL, "%s: \"%s\" is of the wrong type", op, key);
-}
-
-static int check_keys(size_t i, struct json_object *request, struct bm_error *err)
-{
-	const char *known[sizeof(requests[0].keys) / sizeof(requests[0].keys[0]) + 3] = { "v",
-											  "op" };
-	int r;
-
-	for (size_t k = 0; requests[i].keys[k]; k++)
-		known[2 + k] = requests[i].keys[k];
-	r = bm_json_only(request, known, requests[i].op, err);
-	if (r < 0)
-		return r;
-	json_object_object_foreach(request, key, value) {
-		r = check_type(requests[i].op, key, value, err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
 		    struct json_object **ret_reply, struct bm_error *err)
 {
-	const char *op = bm_json_string(message->json, "op");
-	char shown[64];
-	int64_t version;
-	size_t i = 0;
-	int r;
+	const struct request *request;
+	int r = request_find(message->json, &request, err);
 
-	if (bm_json_int(message->json, "v", &version) < 0 || version != BM_PROTOCOL_VERSION)
-		return bm_fail(err, EPROTO, "protocol",
-			       "use benchmon and gatekeeperd of one version",
-			       "the request is not of protocol version %d", BM_PROTOCOL_VERSION);
-	if (!op)
-		return bm_fail(err, EPROTO, "protocol", NULL, "the request has no \"op\"");
-	while (i < sizeof(requests) / sizeof(requests[0]) && strcmp(requests[i].op, op))
-		i++;
-	if (i == sizeof(requests) / sizeof(requests[0]))
-		return bm_fail(err, ENOSYS, "protocol", NULL, "unknown request \"%s\"",
-			       bm_escape(op, shown, sizeof(shown)));
+	if (r < 0)
+		return r;
 	if (c->streaming || c->execution || sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
-	r = requests[i].anyone ? 0 : check_peer(d, c, op, err);
+	r = request->anyone ? 0 : check_peer(d, c, request->op, err);
 	if (r == 0)
-		r = check_keys(i, message->json, err);
-	if (r < 0)
-		return r;
-	if (message->fd_count > requests[i].fds)
-		return bm_fail(err, E2BIG, "message-fds", NULL, "%s: %zu file descriptors, not %zu",
-			       op, message->fd_count, requests[i].fds);
-	return requests[i].fn(d, c, message, ret_reply, err);
+		r = request_check(request, message, err);
+	return r < 0 ? r : request->fn(d, c, message, ret_reply, err);
 }
 
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,

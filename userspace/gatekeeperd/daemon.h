@@ -9,6 +9,7 @@
 #include "audit/store.h"
 #include "base/error.h"
 #include "gatekeeperd/model.h"
+#include "gatekeeperd/requests.h"
 #include "kernel/kernel.h"
 #include "policy/source.h"
 #include "protocol/protocol.h"
@@ -138,52 +139,6 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 /* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
 		       struct bm_error *err);
-
-/*
- * A request. On success *ret_reply (an object) gets what belongs beside "ok", or stays NULL when
- * the answer has been given already. message's fds are taken with TAKE_FD.
- */
-typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_message *message,
-			  struct json_object **ret_reply, struct bm_error *err);
-
-int request_version(struct daemon *, struct connection *, struct bm_message *,
-		    struct json_object **, struct bm_error *);
-int request_create(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_attach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_detach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_destroy(struct daemon *, struct connection *, struct bm_message *,
-		    struct json_object **, struct bm_error *);
-int request_grant(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		  struct bm_error *);
-int request_adopt(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		  struct bm_error *);
-int request_confirm(struct daemon *, struct connection *, struct bm_message *,
-		    struct json_object **, struct bm_error *);
-int request_revoke(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_ls(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-	       struct bm_error *);
-int request_show(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		 struct bm_error *);
-int request_events(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_exec(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		 struct bm_error *);
-int request_profile_ls(struct daemon *, struct connection *, struct bm_message *,
-		       struct json_object **, struct bm_error *);
-int request_profile_show(struct daemon *, struct connection *, struct bm_message *,
-			 struct json_object **, struct bm_error *);
-int request_profile_verify(struct daemon *, struct connection *, struct bm_message *,
-			   struct json_object **, struct bm_error *);
-int request_profile_seal(struct daemon *, struct connection *, struct bm_message *,
-			 struct json_object **, struct bm_error *);
-int request_profile_refresh(struct daemon *, struct connection *, struct bm_message *,
-			    struct json_object **, struct bm_error *);
-int request_profile_pending(struct daemon *, struct connection *, struct bm_message *,
-			    struct json_object **, struct bm_error *);
 
 /* execute.c: nobody listens any more; it is killed and reaped. */
 void execution_abandon(struct execution *x);
