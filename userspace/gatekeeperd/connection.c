@@ -8,15 +8,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/clients.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/profiles.h"
-
-#define MAX_CONNECTIONS 256
 
 void pending_drop(struct connection *c)
 {
@@ -42,6 +40,7 @@ void connection_close(struct daemon *d, struct connection *c)
 	adoption_drop(c->adoption);
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
+	clients_gone(d);
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -65,6 +64,7 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 		connection_close(d, c);
 	}
 	json_object_put(reply);
+	clients_touch(d, c);
 }
 
 static void reply_error(struct daemon *d, struct connection *c, const struct bm_error *err)
@@ -78,11 +78,6 @@ static void reply_error(struct daemon *d, struct connection *c, const struct bm_
 	connection_reply(d, c, reply);
 }
 
-/* SO_PEERPIDFD: since 6.5 the peer itself, not only its number. */
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
-
 static bool in_bench(struct daemon *d, const char *path)
 {
 	for (struct bench *b = d->model.benches; b; b = b->next) {
@@ -92,18 +87,6 @@ static bool in_bench(struct daemon *d, const char *path)
 			return true;
 	}
 	return false;
-}
-
-/* The process that connected, held so that its number stays its own; -errno. */
-static int open_peer(int socket, pid_t pid)
-{
-	socklen_t len = sizeof(int);
-	int fd;
-
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
-		return fd;
-	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	return fd < 0 ? -errno : fd;
 }
 
 /*
@@ -133,8 +116,10 @@ static int check_peer(struct daemon *d, const struct connection *c, const char *
 		return bm_fail(err, EPERM, "not-from-inside", NULL,
 			       "process %d runs in a Bench, or has gone before it was seen",
 			       c->pid);
-	if (c->uid != 0)
-		return bm_fail(err, EPERM, "operator", "run it as root",
+	if (!c->is_operator)
+		return bm_fail(err, EPERM, "operator",
+			       d->config.operators[0] ? "run it as root, or as one of the operators"
+						      : "run it as root",
 			       "%s: uid %u is no operator", op, c->uid);
 	return 0;
 }
@@ -150,6 +135,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (c->streaming || c->execution || sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
+	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);
 	r = request->anyone ? 0 : check_peer(d, c, request->op, err);
 	if (r == 0)
 		r = request_check(request, message, err);
@@ -169,7 +155,7 @@ void connection_answer(struct daemon *d, struct connection *c, int r, struct jso
 	}
 }
 
-static void on_connection(struct daemon *d, struct watch *w, uint32_t events)
+void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 {
 	struct connection *c = (struct connection *)w;
 	struct json_object *reply = NULL;
@@ -188,45 +174,10 @@ static void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 		connection_close(d, c);
 		return;
 	}
+	clients_touch(d, c);
 	if (r == 0)
 		r = dispatch(d, c, &message, &reply, &err);
 	connection_answer(d, c, r, reply, &err);
 	if (c->streaming && !c->dead)
 		stream_continue(d, c);
-}
-
-void on_listener(struct daemon *d, struct watch *w, uint32_t events)
-{
-	autoclose fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	int size = 4 * BM_MESSAGE_MAX;
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-	struct connection *c;
-	size_t count = 0;
-
-	(void)events;
-	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return;
-	for (c = d->connections; c; c = c->next)
-		count++;
-	c = count < MAX_CONNECTIONS ? calloc(1, sizeof(*c)) : NULL;
-	if (!c) {
-		daemon_log(LOG_LEVEL_WARNING, "connection of process %d refused: %zu are open",
-			   peer.pid, count);
-		return;
-	}
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	c->pid = peer.pid;
-	c->uid = peer.uid;
-	c->pidfd = open_peer(fd, peer.pid);
-	c->pending.fd = c->pending.tree = -1;
-	c->watch = (struct watch){ .fd = fd, .ready = on_connection };
-	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {
-		bm_close(c->pidfd);
-		free(c);
-		return;
-	}
-	TAKE_FD(fd);
-	c->next = d->connections;
-	d->connections = c;
 }

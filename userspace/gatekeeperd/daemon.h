@@ -8,8 +8,11 @@
 #include "audit/ledger.h"
 #include "audit/store.h"
 #include "base/error.h"
+#include "gatekeeperd/config.h"
+#include "gatekeeperd/log.h"
 #include "gatekeeperd/model.h"
 #include "gatekeeperd/requests.h"
+#include "gatekeeperd/service.h"
 #include "kernel/kernel.h"
 #include "policy/source.h"
 #include "protocol/protocol.h"
@@ -48,7 +51,9 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
-	int pidfd; /* the peer; below 0: it had gone before it was seen */
+	bool is_operator;
+	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
+	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
 	struct sealing *sealing;   /* profiles.h */
@@ -72,6 +77,8 @@ struct execution {
 };
 
 struct daemon {
+	struct config config;
+	struct service service;
 	struct model model;
 	struct bm_kernel *kernel;
 	struct bm_ledger *ledger;
@@ -79,17 +86,20 @@ struct daemon {
 	int state_dir, log_dir;
 	int epoll;
 	struct watch listener, launcher, signals, ring, timer;
+	/* clients.c */
 	struct connection *connections;
+	struct watch idle;
+	uint64_t idle_ns; /* what its timer is set to; 0: it is not */
+	bool deaf;        /* the listener is not watched: there was no descriptor left */
+	uint64_t turned_away, told_ns;
+	char socket_path[128]; /* "": nothing to remove */
+
 	struct execution *executions;
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
 	bool stop, restoring;
+	int status; /* to exit with */
 };
-
-/* log.c: to stderr, with the systemd level prefix where stderr is no terminal. */
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
-__attribute__((format(printf, 2, 3))) void daemon_log(enum log_level level, const char *fmt, ...);
-void daemon_log_error(const char *what, const struct bm_error *err);
 
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
@@ -125,7 +135,7 @@ void on_ring(struct daemon *d, struct watch *w, uint32_t events);
 void on_record(void *ctx, const void *record, size_t size);
 
 /* connection.c */
-void on_listener(struct daemon *d, struct watch *w, uint32_t events);
+void on_connection(struct daemon *d, struct watch *w, uint32_t events);
 void connection_close(struct daemon *d, struct connection *c);
 void pending_drop(struct connection *c);
 /* grant.c: shows it and awaits its confirmation; the reply. */

@@ -36,6 +36,8 @@ void profile_add_page(struct json_object *reply, struct json_object *items, size
 struct sealing;
 /* While it resolves, the connection has nothing else to say. */
 bool sealing_busy(const struct sealing *sealing);
+/* What it has resolved awaits a confirmation. */
+bool sealing_open(const struct sealing *sealing);
 bool sealing_awaits(const struct sealing *sealing, const char *token);
 int sealing_confirm(struct daemon *d, struct connection *c, const char *how,
 		    struct json_object **ret_reply, struct bm_error *err);

@@ -18,6 +18,8 @@
 
 /* Of a ledger line: the rest is told by a digest of the seal. */
 #define RECORDED_HOSTS 64
+/* At once: each has a process that resolves, and then some MiB of hosts. */
+#define SEALINGS_MAX 8
 
 struct sealing {
 	struct watch
@@ -36,6 +38,11 @@ struct sealing {
 bool sealing_busy(const struct sealing *s)
 {
 	return s && s->watch.fd >= 0;
+}
+
+bool sealing_open(const struct sealing *s)
+{
+	return s && s->token[0];
 }
 
 bool sealing_awaits(const struct sealing *s, const char *token)
@@ -65,19 +72,28 @@ void sealing_free(struct sealing *s)
 }
 
 /* The connection's, in place of what was shown on it before. */
-static struct sealing *begin(struct connection *c)
+static int begin(struct daemon *d, struct connection *c, struct sealing **ret, struct bm_error *err)
 {
-	struct sealing *s = calloc(1, sizeof(*s));
+	struct sealing *s;
+	size_t others = 0;
 
+	for (const struct connection *other = d->connections; other; other = other->next)
+		others += other != c &&
+			  (sealing_busy(other->sealing) || sealing_open(other->sealing));
+	if (others >= SEALINGS_MAX)
+		return bm_fail(err, EBUSY, "sealing", "confirm or end one of them",
+			       "%zu profiles are being sealed already", others);
+	s = calloc(1, sizeof(*s));
 	if (!s)
-		return NULL;
+		return bm_fail_errno(err, ENOMEM, "seal");
 	sealing_free(c->sealing);
 	c->sealing = s;
 	s->connection = c;
 	s->watch.fd = -1;
 	s->resolving.socket = -1;
 	s->items = json_object_new_array();
-	return s;
+	*ret = s;
+	return 0;
 }
 
 /* --- what is shown -----------------------------------------------------------------------------
@@ -272,12 +288,12 @@ static bool discovers(const struct bm_profile *profile)
 int request_profile_seal(struct daemon *d, struct connection *c, struct bm_message *message,
 			 struct json_object **ret_reply, struct bm_error *err)
 {
-	int root = message->fd_count ? message->fds[0] : -1, r;
-	struct sealing *s = begin(c);
+	int root = message->fd_count ? message->fds[0] : -1;
+	struct sealing *s;
+	int r = begin(d, c, &s, err);
 
-	if (!s)
-		return -ENOMEM;
-	r = load(s, message, err);
+	if (r == 0)
+		r = load(s, message, err);
 	if (r == 0 && root >= 0 && !discovers(&s->profile))
 		r = bm_fail(err, EINVAL, "discover", "leave --image or --rootfs away",
 			    "profile %s discovers nothing in an image", s->profile.name);
@@ -291,12 +307,12 @@ int request_profile_seal(struct daemon *d, struct connection *c, struct bm_messa
 int request_profile_refresh(struct daemon *d, struct connection *c, struct bm_message *message,
 			    struct json_object **ret_reply, struct bm_error *err)
 {
-	struct sealing *s = begin(c);
 	autosealkey key = {};
-	int r;
+	struct sealing *s;
+	int r = begin(d, c, &s, err);
 
-	if (!s)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	s->refresh = true;
 	r = load(s, message, err);
 	if (r == 0)
