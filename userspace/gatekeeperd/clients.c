@@ -150,9 +150,9 @@ static bool has_room(const struct daemon *d, uid_t uid)
 	int64_t all = 0, others = 0, own = 0;
 
 	for (const struct connection *c = d->connections; c; c = c->next) {
-		all++;
-		others += c->uid != 0;
-		own += c->uid == uid;
+		all += !c->dead;
+		others += !c->dead && c->uid != 0;
+		own += !c->dead && c->uid == uid;
 	}
 	if (uid == 0)
 		return all < d->config.max_connections;
@@ -177,9 +177,14 @@ static void refuse(struct daemon *d, const struct ucred *peer)
 static void take(struct daemon *d, int *fd, const struct ucred *peer)
 {
 	int size = 4 * BM_MESSAGE_MAX;
-	struct connection *c = has_room(d, peer->uid) ? calloc(1, sizeof(*c)) : NULL;
+	int pidfd = open_peer(*fd, peer->pid);
+	/* One that ended in between is nobody, and is told so; one we can't hold for want of a
+	 * descriptor is one too many. */
+	bool fits = pidfd != -EMFILE && pidfd != -ENFILE && has_room(d, peer->uid);
+	struct connection *c = fits ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
+		bm_close(pidfd);
 		refuse(d, peer);
 		return;
 	}
@@ -187,7 +192,7 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 	c->pid = peer->pid;
 	c->uid = peer->uid;
 	c->is_operator = is_operator(d, *fd, peer);
-	c->pidfd = open_peer(*fd, peer->pid);
+	c->pidfd = pidfd;
 	c->pending.fd = c->pending.tree = -1;
 	c->watch = (struct watch){ .fd = *fd, .ready = on_connection };
 	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {

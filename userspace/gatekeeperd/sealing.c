@@ -78,7 +78,7 @@ static int begin(struct daemon *d, struct connection *c, struct sealing **ret, s
 	size_t others = 0;
 
 	for (const struct connection *other = d->connections; other; other = other->next)
-		others += other != c &&
+		others += other != c && !other->dead &&
 			  (sealing_busy(other->sealing) || sealing_open(other->sealing));
 	if (others >= SEALINGS_MAX)
 		return bm_fail(err, EBUSY, "sealing", "confirm or end one of them",
