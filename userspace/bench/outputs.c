@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -313,6 +314,11 @@ int bm_outputs_finish(struct bm_collecting *c, unsigned ms, struct bm_outputs *r
 	if (r == 0)
 		r = outputs_take(answer, ret);
 	return r < 0 ? bm_fail_errno(err, -r, "outputs") : 0;
+}
+
+void bm_outputs_hurry(const struct bm_collecting *c)
+{
+	kill(c->pid, SIGKILL);
 }
 
 void bm_outputs_abandon(struct bm_collecting *c)

@@ -103,6 +103,8 @@ int bm_outputs_start(const struct bm_outputs_look *look, struct bm_collecting *r
 /* Waits for it no longer than ms. Release *ret with bm_outputs_done(). */
 int bm_outputs_finish(struct bm_collecting *c, unsigned ms, struct bm_outputs *ret,
 		      struct bm_error *err);
+/* Ends the helper: its socket becomes readable, and bm_outputs_finish() says so. */
+void bm_outputs_hurry(const struct bm_collecting *c);
 void bm_outputs_abandon(struct bm_collecting *c);
 
 #endif

@@ -14,7 +14,9 @@
 #include "base/escape.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/profiles.h"
+#include "gatekeeperd/receipt.h"
 
 #define MAX_CONNECTIONS 256
 
@@ -46,6 +48,8 @@ static const struct {
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
 	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
+	{ "receipts", request_receipts, 0, false, { "offset", NULL } },
+	{ "receipt", request_receipt, 0, false, { "name", NULL } },
 	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },
 	{ "profile-show", request_profile_show, 0, false, { "name", "offset", NULL } },
 	{ "profile-verify", request_profile_verify, 0, false, { "name", NULL } },
@@ -79,6 +83,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	adoption_drop(c->adoption);
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
+	ending_unheard(c->ending);
+	c->ending = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -86,7 +92,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->execution = NULL;
 }
 
-void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply)
+static void reply_with(struct daemon *d, struct connection *c, struct json_object *reply,
+		       const int *fds, size_t fd_count)
 {
 	int r;
 
@@ -94,7 +101,7 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 		json_object_put(reply);
 		return;
 	}
-	r = bm_send(c->watch.fd, reply, NULL, 0);
+	r = bm_send(c->watch.fd, reply, fds, fd_count);
 	if (r < 0) {
 		if (r != -EPIPE && r != -ECONNRESET)
 			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid,
@@ -102,6 +109,16 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 		connection_close(d, c);
 	}
 	json_object_put(reply);
+}
+
+void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply)
+{
+	reply_with(d, c, reply, NULL, 0);
+}
+
+void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd)
+{
+	reply_with(d, c, reply, &fd, 1);
 }
 
 static void reply_error(struct daemon *d, struct connection *c, const struct bm_error *err)
@@ -263,7 +280,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (i == sizeof(requests) / sizeof(requests[0]))
 		return bm_fail(err, ENOSYS, "protocol", NULL, "unknown request \"%s\"",
 			       bm_escape(op, shown, sizeof(shown)));
-	if (c->streaming || c->execution || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	r = requests[i].anyone ? 0 : check_peer(d, c, op, err);

@@ -24,9 +24,13 @@
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/receipt.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
+	if (bench->ends)
+		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
+			       bench->name);
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
 	return bm_fail(err, ESRCH, NULL,
@@ -388,7 +392,10 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 static void record_failed(struct daemon *d, struct bench *bench, const struct grant *g)
 {
 	struct json_object *fields = json_object_new_object();
+	char now[40];
 
+	now_text(now);
+	receipt_grant(bench, g, now, "failed");
 	bm_json_add_int(fields, "grant", g->number);
 	bm_json_add_string(fields, "reason", "failed");
 	/* What was closed before stays so. */

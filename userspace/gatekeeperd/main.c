@@ -25,6 +25,7 @@
 #include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/shrink.h"
@@ -223,6 +224,7 @@ static void loop(struct daemon *d)
 		}
 		bury(d);
 		executions_bury(d);
+		endings_bury(d);
 		inits_bury(d);
 	}
 }
@@ -238,6 +240,7 @@ static void finish(struct daemon *d, const char *socket_path)
 	for (struct execution *x = d->executions; x; x = x->next)
 		x->dead = true;
 	executions_bury(d);
+	endings_abandon(d);
 	if (d->listener.fd >= 0)
 		unlink(socket_path);
 	while (d->model.benches)

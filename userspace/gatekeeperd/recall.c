@@ -18,6 +18,7 @@
 #include "bench/pin.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/barred.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
 
@@ -501,5 +502,5 @@ void recall_review(struct daemon *d)
 	if (!held && !expiring && bm_recall_attached(d->kernel) &&
 	    bm_recall_detach(d->kernel, &err) < 0)
 		daemon_log_error("detach the hooks of a recall", &err);
-	daemon_timer(d, next);
+	daemon_timer(d, sooner(next, endings_due(d)));
 }

@@ -9,6 +9,7 @@
 
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/receipt.h"
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
@@ -106,6 +107,8 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
+	receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
+		      bm_json_string(json, "reason") ?: "revoked");
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -190,6 +193,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);
+	} else if (!strcmp(event, "exec")) {
+		bench->executions++;
 	} else if (!strcmp(event, "revoke")) {
 		r = replay_revoke(bench, json);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {
