@@ -18,7 +18,7 @@
 #include "bench/outputs.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
-#include "gatekeeperd/recall.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/receipt.h"
 
 /* The helper ends by itself. Where the kernel keeps it in a read, we end it so much later. */
@@ -101,7 +101,7 @@ void endings_abandon(struct daemon *d)
 	endings_bury(d);
 }
 
-uint64_t endings_due(struct daemon *d)
+void endings_review(struct daemon *d)
 {
 	uint64_t now = bm_now_ns(CLOCK_BOOTTIME), next = 0;
 
@@ -114,7 +114,7 @@ uint64_t endings_due(struct daemon *d)
 		else if (!next || e->due_ns < next)
 			next = e->due_ns;
 	}
-	return next;
+	daemon_timer(d, TIMER_ENDING, next);
 }
 
 /* --- halting -------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ static int go_on(struct daemon *d, struct ending *e, struct bench *bench, struct
 		}
 		e->watch = (struct watch){ .fd = e->collecting.socket, .ready = on_looked };
 		if (daemon_watch(d, &e->watch, EPOLLIN) == 0) {
-			recall_review(d); /* sets the timer */
+			endings_review(d);
 			return 0;
 		}
 		e->watch.fd = -1;
@@ -321,6 +321,8 @@ static void on_looked(struct daemon *d, struct watch *w, uint32_t events)
 		json_object_put(reply);
 	}
 	let_go(e);
+	/* One whose time had come is tried again. */
+	lifetime_await(d);
 }
 
 int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, const char *event,

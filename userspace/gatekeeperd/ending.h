@@ -19,8 +19,8 @@ int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, co
 		 struct json_object **ret_reply, struct bm_error *err);
 /* Nobody waits for the answer any more; the Bench ends all the same. */
 void ending_unheard(struct ending *e);
-/* Ends helpers that are overdue. When to look again, CLOCK_BOOTTIME; 0: no need. */
-uint64_t endings_due(struct daemon *d);
+/* Ends helpers that are overdue, and comes again by itself. */
+void endings_review(struct daemon *d);
 /* Frees those that are over; nothing of this round points at them any more. */
 void endings_bury(struct daemon *d);
 /* The daemon stops: helpers end, Benches stay as they are. */
