@@ -98,6 +98,9 @@ void endings_abandon(struct daemon *d)
 		if (!e->dead)
 			let_go(e);
 	}
+	for (struct bench *b = d->model.benches; b; b = b->next)
+		if (b->halted)
+			bm_cgroup_resume(&b->cgroup, false, NULL);
 	endings_bury(d);
 }
 
@@ -120,20 +123,24 @@ void endings_review(struct daemon *d)
 /* --- halting -------------------------------------------------------------------------------------
  */
 
-/* One that can't be frozen is ended all the same: what it still writes, the receipt has not. */
+/*
+ * Frozen for a moment: should the daemon end meanwhile, the next one lets it go on, still a Bench.
+ * One that can't be frozen is let go all the same: what it still writes, the receipt has not.
+ */
 static int halt(struct bench *bench, struct bm_error *err)
 {
 	struct bm_error why = {};
+	bool was;
 
 	if (bench->cgroup.fd < 0)
 		return 0;
 	if (bench->origin == ORIGIN_CREATED)
 		return bm_cgroup_kill(&bench->cgroup, err);
-	if (!bench_alive(bench) || bm_cgroup_frozen(&bench->cgroup))
+	if (!bench_alive(bench))
 		return 0;
-	bench->halted = true;
-	if (bm_cgroup_freeze(&bench->cgroup, true, &why) < 0)
+	if (bm_cgroup_pause(&bench->cgroup, &was, &why) < 0)
 		daemon_log_error("freeze what is detached", &why);
+	bench->halted = !was;
 	return 0;
 }
 

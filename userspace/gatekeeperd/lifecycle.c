@@ -396,7 +396,7 @@ static int let_go(struct bench *bench, struct bm_error *err)
 	int r = bench_nft_end(bench, err);
 
 	if (r == 0 && (bench->state == BENCH_BROKEN || bench->halted) && bench->cgroup.fd >= 0)
-		r = bm_cgroup_freeze(&bench->cgroup, false, err);
+		r = bm_cgroup_resume(&bench->cgroup, false, err);
 	return r;
 }
 

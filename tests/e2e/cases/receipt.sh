@@ -164,6 +164,37 @@ case_detached() {
 	rm -r "$disk/vol2" "$disk/vol"
 }
 
+# Frozen to be looked at, and the daemon dies: it goes on, and is a Bench as before.
+case_detached_by_half() {
+	local signal
+	running c1 plain
+	mkdir "$disk/vol2"
+	bm attach a1 c1
+	did
+	bm grant a1 file "$disk/vol2:/out:rw" --yes
+	did
+	truncate -s 3900M "$disk/vol2/zeros"
+	for signal in KILL TERM; do
+		benchmon detach a1 </dev/null >"$tmp/detached" 2>&1 &
+		soon is_ending a1
+		bm freeze a1
+		refused 125 'Bench a1 is being ended'
+		same 1 "$(<"/sys/fs/cgroup/e2e/c1/cgroup.freeze")" 'whether it is frozen'
+		stop_daemon "$signal"
+		wait $! || :
+		bm ls
+		did 'a1    ready  attached       1'
+		same 0 "$(<"/sys/fs/cgroup/e2e/c1/cgroup.freeze")" 'whether it is frozen'
+		bm exec a1 -- /busybox ls /out
+		did zeros
+	done
+	rm "$disk/vol2/zeros"
+	bm detach a1
+	did "written to $disk/vol2: nothing"
+	removed c1
+	rm -r "$disk/vol2" "$disk/vol" "$tmp/detached"
+}
+
 # Somebody's directory that is granted is looked at with no more than its owner's rights.
 case_as_its_owner() {
 	mkdir -m 700 "$disk/theirs"
@@ -185,9 +216,9 @@ case_as_its_owner() {
 	rm -r "$disk/theirs"
 }
 
-is_ending() { # e1
-	bm grant e1 file "$disk/src:/in/other" --yes
-	[[ $err == *'Bench e1 is being ended'* ]]
+is_ending() { # BENCH
+	bm grant "$1" file "$disk/src:/in/other" --yes
+	[[ $err == *"Bench $1 is being ended"* ]]
 }
 
 has_receipt() { # WORDS: the last one of e1
@@ -204,7 +235,7 @@ case_nobody_waits() {
 	did
 	benchmon destroy e1 </dev/null >"$tmp/destroyed" 2>&1 &
 	pid=$!
-	soon is_ending
+	soon is_ending e1
 	bm destroy e1
 	refused 125 'Bench e1 is being ended; wait for it'
 	bm exec e2 -- echo works
