@@ -221,6 +221,11 @@ int bm_ledger_append(struct bm_ledger *ledger, const char *event, struct json_ob
 	return r;
 }
 
+const struct bm_chain *bm_ledger_head(const struct bm_ledger *ledger)
+{
+	return &ledger->head;
+}
+
 int bm_ledger_replay(struct bm_ledger *ledger, bm_ledger_fn fn, void *ctx, struct bm_error *err)
 {
 	struct scan scan;

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "audit/chain.h"
 #include "base/error.h"
 
 #define BM_LEDGER_DIR "/var/lib/benchmon"
@@ -40,6 +41,9 @@ static inline void bm_ledger_closep(struct bm_ledger **ledger)
  */
 int bm_ledger_append(struct bm_ledger *ledger, const char *event, struct json_object *fields,
 		     struct bm_error *err);
+
+/* The last line: what a receipt names. Owned by the ledger. */
+const struct bm_chain *bm_ledger_head(const struct bm_ledger *ledger);
 
 /* json is the whole line, owned by the caller of fn. */
 typedef int (*bm_ledger_fn)(void *ctx, uint64_t n, const char *event, struct json_object *json,

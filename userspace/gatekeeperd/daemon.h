@@ -63,7 +63,8 @@ struct connection {
 	struct bm_reader reader;
 	/* exec */
 	struct execution *execution;
-	bool dead; /* to be freed when the loop comes round */
+	struct ending *ending; /* ending.h: its reply is awaited */
+	bool dead;             /* to be freed when the loop comes round */
 };
 
 /* A process that `exec` started in a Bench, for as long as its client listens. */
@@ -78,7 +79,7 @@ struct execution {
 };
 
 /* What is done by itself when its time has come. */
-enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, DAEMON_TIMERS };
+enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, TIMER_ENDING, DAEMON_TIMERS };
 
 struct daemon {
 	struct config config;
@@ -99,6 +100,7 @@ struct daemon {
 	char socket_path[128]; /* "": nothing to remove */
 
 	struct execution *executions;
+	struct ending *endings;
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
@@ -151,6 +153,8 @@ int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, in
 		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
 /* Takes over reply; closes a connection that doesn't take it. */
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
+/* The same, with an fd beside it, which stays the caller's. */
+void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd);
 /* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
 		       struct bm_error *err);

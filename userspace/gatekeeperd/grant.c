@@ -23,10 +23,14 @@
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
+	if (bench->ends)
+		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
+			       bench->name);
 	if (bench->frozen)
 		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it", "Bench %s is frozen",
 			       bench->name);
@@ -390,7 +394,10 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 static void record_failed(struct daemon *d, struct bench *bench, const struct grant *g)
 {
 	struct json_object *fields = json_object_new_object();
+	char now[40];
 
+	now_text(now);
+	receipt_grant(bench, g, now, "failed");
 	bm_json_add_int(fields, "grant", g->number);
 	bm_json_add_string(fields, "reason", "failed");
 	/* What was closed before stays so. */

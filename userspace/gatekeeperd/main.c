@@ -24,6 +24,7 @@
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/sealing.h"
@@ -120,6 +121,7 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 		return;
 	recall_review(d);
 	lifetime_review(d);
+	endings_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -225,6 +227,7 @@ static void loop(struct daemon *d)
 		}
 		bury(d);
 		executions_bury(d);
+		endings_bury(d);
 		inits_bury(d);
 	}
 }
@@ -241,6 +244,7 @@ static void finish(struct daemon *d)
 	for (struct execution *x = d->executions; x; x = x->next)
 		x->dead = true;
 	executions_bury(d);
+	endings_abandon(d);
 	if (d->socket_path[0])
 		unlink(d->socket_path);
 	while (d->model.benches)

@@ -10,6 +10,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/receipt.h"
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
@@ -108,6 +109,8 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
+	receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
+		      bm_json_string(json, "reason") ?: "revoked");
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -194,6 +197,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);
+	} else if (!strcmp(event, "exec")) {
+		bench->executions++;
 	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {
 		bench->frozen = *event == 'f';
 	} else if (!strcmp(event, "revoke")) {
