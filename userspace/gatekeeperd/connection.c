@@ -46,6 +46,8 @@ static const struct {
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
 	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
+	{ "ledger", request_ledger, 0, false, { "bench", "since", "offset", NULL } },
+	{ "ledger-rotate", request_ledger_rotate, 0, false, { NULL } },
 	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },
 	{ "profile-show", request_profile_show, 0, false, { "name", "offset", NULL } },
 	{ "profile-verify", request_profile_verify, 0, false, { "name", NULL } },

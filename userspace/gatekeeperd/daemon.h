@@ -83,6 +83,8 @@ struct daemon {
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
 	bool stop, restoring;
+	bool restating;  /* record.c: what is recorded is no decision, it is said again */
+	off_t rotate_at; /* bytes of the ledger */
 };
 
 /* log.c: to stderr, with the systemd level prefix where stderr is no terminal. */
@@ -95,7 +97,10 @@ void daemon_unwatch(struct daemon *d, struct watch *w);
 /* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
 void daemon_timer(struct daemon *d, uint64_t ns);
 
-/* ledger lines: fields is taken over. */
+/*
+ * record.c: a line of the ledger; fields is taken over. What tells of an end is taken on a full
+ * disk too.
+ */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
 		  struct bm_error *err);
 
@@ -172,6 +177,10 @@ int request_events(struct daemon *, struct connection *, struct bm_message *, st
 		   struct bm_error *);
 int request_exec(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
 		 struct bm_error *);
+int request_ledger(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_ledger_rotate(struct daemon *, struct connection *, struct bm_message *,
+			  struct json_object **, struct bm_error *);
 int request_profile_ls(struct daemon *, struct connection *, struct bm_message *,
 		       struct json_object **, struct bm_error *);
 int request_profile_show(struct daemon *, struct connection *, struct bm_message *,

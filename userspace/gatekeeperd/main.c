@@ -25,8 +25,10 @@
 #include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/record.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 
@@ -161,7 +163,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	if (r == 0)
 		r = make_dir(BM_STORE_DIR, 0755, &d->log_dir, err);
 	if (r == 0)
-		r = bm_ledger_open(d->state_dir, &d->ledger, err);
+		r = ledger_open(d, err);
 	if (r == 0)
 		r = bm_store_open(d->log_dir, &d->store, err);
 	if (r == 0)
@@ -176,6 +178,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = bm_kernel_open(&d->kernel, err);
 	if (r == -ESTALE)
 		freeze_all(d);
+	if (r == 0)
+		ledger_watch(d);
 	if (r == 0)
 		r = bm_events_open(d->kernel, on_record, d, err);
 	if (r == 0)
@@ -213,7 +217,7 @@ static void loop(struct daemon *d)
 {
 	while (!d->stop) {
 		struct epoll_event events[32];
-		int count = epoll_wait(d->epoll, events, 32, -1);
+		int count = epoll_wait(d->epoll, events, 32, ledger_patience(d));
 
 		for (int i = 0; i < count; i++) {
 			struct watch *w = events[i].data.ptr;
@@ -224,6 +228,7 @@ static void loop(struct daemon *d)
 		bury(d);
 		executions_bury(d);
 		inits_bury(d);
+		ledger_turn(d);
 	}
 }
 
@@ -255,6 +260,7 @@ static void finish(struct daemon *d, const char *socket_path)
 }
 
 static const struct option options[] = {
+	{ "accept-ledger", no_argument, NULL, 'a' },
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "background-fd", required_argument, NULL, 'b' },
 	{ "doctor", no_argument, NULL, 'd' },
@@ -264,13 +270,20 @@ static const struct option options[] = {
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "force", no_argument, NULL, 'k' },
+	{ "dir", required_argument, NULL, 'D' },
+	{ "head", required_argument, NULL, 'H' },
+	{ "key", required_argument, NULL, 'K' },
+	{ "verify-ledger", no_argument, NULL, 'v' },
 	{},
 };
 
 static const char usage[] =
 	"usage: gatekeeperd [--foreground] [--socket PATH] [--background-fd N]\n"
 	"       gatekeeperd --doctor [--format json|text]\n"
-	"       gatekeeperd --unload [--force]\n";
+	"       gatekeeperd --unload [--force]\n"
+	"       gatekeeperd --verify-ledger [--dir DIR] [--head N:HASH] [--key KEY]\n"
+	"                   [--format json|text]\n"
+	"       gatekeeperd --accept-ledger [--force]\n";
 
 int main(int argc, char **argv)
 {
@@ -283,7 +296,8 @@ int main(int argc, char **argv)
 			    .ring.fd = -1,
 			    .timer.fd = -1 };
 	const char *socket_path = BM_SOCKET_PATH;
-	bool doctor = false, json = false, unload = false, force = false;
+	bool doctor = false, unload = false, force = false, verify = false, accept = false;
+	struct ledger_asked asked = {};
 	struct bm_error err = {};
 	int option, ready = -1, r;
 	char line[1024];
@@ -299,7 +313,22 @@ int main(int argc, char **argv)
 			doctor = true;
 			break;
 		case 'F':
-			json = !strcmp(optarg, "json");
+			asked.json = !strcmp(optarg, "json");
+			break;
+		case 'D':
+			asked.dir = optarg;
+			break;
+		case 'H':
+			asked.head = optarg;
+			break;
+		case 'K':
+			asked.key = optarg;
+			break;
+		case 'v':
+			verify = true;
+			break;
+		case 'a':
+			accept = true;
 			break;
 		case 's':
 			socket_path = optarg;
@@ -326,7 +355,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (doctor)
-		return doctor_main(json);
+		return doctor_main(asked.json);
+	if (verify)
+		return ledger_verify_main(&asked);
+	if (accept)
+		return ledger_accept_main(force);
 	if (unload)
 		return unload_main(force);
 	if (ready >= 0)

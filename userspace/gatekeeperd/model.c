@@ -183,6 +183,7 @@ void model_remove(struct model *model, struct bench *bench)
 	bm_target_close(&bench->target);
 	bm_close(bench->net);
 	json_object_put(bench->detached);
+	json_object_put(bench->standing);
 	hosts_done(&bench->announced);
 	free(bench);
 }

@@ -247,7 +247,7 @@ static int load(struct sealing *s, struct bm_message *message, struct bm_error *
 static void look_before(struct daemon *d, struct sealing *s)
 {
 	struct json_object *note;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error why = {};
 	int r = bm_seal_key_open(d->state_dir, 0, false, &key, &why);
 
@@ -292,7 +292,7 @@ int request_profile_refresh(struct daemon *d, struct connection *c, struct bm_me
 			    struct json_object **ret_reply, struct bm_error *err)
 {
 	struct sealing *s = begin(c);
-	autosealkey key = {};
+	autokey key = {};
 	int r;
 
 	if (!s)
@@ -342,7 +342,7 @@ static bool same_seal(const struct bm_sealed *a, const struct bm_sealed *b)
 }
 
 /* What was shown is what is there: neither the definition nor the seal has changed since. */
-static int check_unchanged(struct daemon *d, const struct sealing *s, const struct bm_seal_key *key,
+static int check_unchanged(struct daemon *d, const struct sealing *s, const struct bm_key *key,
 			   struct bm_error *err)
 {
 	autoprofile profile = {};
@@ -362,7 +362,7 @@ static int check_unchanged(struct daemon *d, const struct sealing *s, const stru
 }
 
 static struct json_object *record_of(const struct sealing *s, const struct connection *c,
-				     const struct bm_seal_key *key, const char *how)
+				     const struct bm_key *key, const char *how)
 {
 	struct json_object *fields = json_object_new_object(), *who = json_object_new_object();
 	struct json_object *hosts = json_object_new_array();
@@ -402,7 +402,7 @@ static void record_failed(struct daemon *d, const char *name)
 static int seal(struct daemon *d, struct connection *c, const char *how, struct bm_error *err)
 {
 	struct sealing *s = c->sealing;
-	autosealkey key = {};
+	autokey key = {};
 	int r = bm_seal_key_open(d->state_dir, 0, true, &key, err);
 
 	if (r == 0)
