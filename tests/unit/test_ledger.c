@@ -5,6 +5,9 @@
 
 #include "ledger_lab.h"
 
+#define SCHEMA_PATH "userspace/audit/ledger.schema.json"
+#include "tests/unit/schema.h"
+
 static void ledger_appends(void **state)
 {
 	struct bm_ledger *ledger = opened();
@@ -81,6 +84,43 @@ static void head_is_as_documented(void **state)
 			 0);
 	/* And the ledger itself names that key. */
 	assert_non_null(strstr(data, hex));
+}
+
+static int fits(void *ctx, uint64_t n, const char *event, struct json_object *json,
+		struct bm_error *err)
+{
+	(void)err;
+	(void)n;
+	if (!schema_fits(loaded_schema, json, loaded_schema))
+		fail_msg("%s does not fit", event);
+	/* And no line does without what each has. */
+	json_object_object_del(json, "prev");
+	assert_false(schema_fits(loaded_schema, json, loaded_schema));
+	(*(int *)ctx)++;
+	return 0;
+}
+
+static int nothing_stands(void *ctx, struct bm_error *err)
+{
+	(void)ctx;
+	(void)err;
+	return 0;
+}
+
+static void lines_fit_the_schema(void **state)
+{
+	struct bm_ledger *ledger = opened();
+	int count = 0;
+	char old[64];
+
+	(void)state;
+	append(ledger, "grant", "x");
+	assert_int_equal(bm_ledger_replay(ledger, fits, &count, NULL), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(bm_ledger_rotate(ledger, NULL, nothing_stands, NULL, old, NULL), 0);
+	assert_int_equal(bm_ledger_replay(ledger, fits, &count, NULL), 0);
+	assert_int_equal(count, 3);
+	bm_ledger_close(ledger);
 }
 
 static void heads_as_text(void **state)
@@ -287,6 +327,7 @@ int main(void)
 		TEST(ledger_appends),
 		TEST(ledger_hash_is_as_documented),
 		TEST(head_is_as_documented),
+		TEST(lines_fit_the_schema),
 		TEST(heads_as_text),
 		TEST(ledger_full_disk_leaves_nothing),
 		TEST(ledger_owes),
@@ -295,5 +336,5 @@ int main(void)
 		TEST(head_is_told),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, load_schema, drop_schema);
 }

@@ -99,14 +99,9 @@ static int reserve(struct bm_ledger *l, size_t len)
 
 	if (l->length + want <= l->reserved)
 		return 0;
-	if (fallocate(l->fd, FALLOC_FL_KEEP_SIZE, l->length, want + BM_LEDGER_RESERVE) == 0)
-		l->reserved = l->length + want + BM_LEDGER_RESERVE;
-	else if (errno == EOPNOTSUPP || errno == ENOSYS)
-		return 0;
-	else if (fallocate(l->fd, FALLOC_FL_KEEP_SIZE, l->length, want) == 0)
-		l->reserved = l->length + want;
-	else
-		return -errno;
+	if (fallocate(l->fd, FALLOC_FL_KEEP_SIZE, l->length, want) < 0)
+		return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
+	l->reserved = l->length + want;
 	return 0;
 }
 
