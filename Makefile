@@ -179,7 +179,7 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
 	policy/discover*.c confine/*.c))
 
 build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -227,6 +228,31 @@ bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref)
 	autofree char *text = NULL;
 
 	return bm_read_file(ref->fd, "cgroup.freeze", 16, &text, NULL) == 0 && text[0] == '1';
+}
+
+/* Of the daemon's namespace: no task of a container may write it, and it ends with the cgroup. */
+#define FOR_A_MOMENT "trusted.benchmon.pause"
+
+bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref)
+{
+	return fgetxattr(ref->fd, FOR_A_MOMENT, NULL, 0) >= 0;
+}
+
+int bm_cgroup_pause(const struct bm_cgroup_ref *ref, bool *ret_was, struct bm_error *err)
+{
+	*ret_was = bm_cgroup_frozen(ref) && !bm_cgroup_forgotten(ref);
+	if (!*ret_was && fsetxattr(ref->fd, FOR_A_MOMENT, "", 0, 0) < 0)
+		return bm_fail_errno(err, errno, "mark cgroup %s", ref->path);
+	return bm_cgroup_freeze(ref, true, err);
+}
+
+int bm_cgroup_resume(const struct bm_cgroup_ref *ref, bool was, struct bm_error *err)
+{
+	int r = was ? 0 : bm_cgroup_freeze(ref, false, err);
+
+	if (r == 0 && !was)
+		fremovexattr(ref->fd, FOR_A_MOMENT);
+	return r;
 }
 
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)

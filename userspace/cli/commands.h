@@ -17,9 +17,11 @@ enum cli_opt {
 	OPT_ALLOW_USERNS,
 	OPT_BENCH,
 	OPT_CGROUP,
+	OPT_CPUS,
 	OPT_CWD,
 	OPT_DEST,
 	OPT_DIR,
+	OPT_DISK,
 	OPT_ENV,
 	OPT_EXCEPT,
 	OPT_EXEC,
@@ -46,6 +48,7 @@ enum cli_opt {
 	OPT_ROOTFS,
 	OPT_SINCE,
 	OPT_SOURCE,
+	OPT_TIMEOUT,
 	OPT_TTY,
 	OPT_YES,
 	OPT_MAX,
@@ -84,7 +87,7 @@ struct cli_form {
 	uint64_t options;
 	const char *tail;
 };
-#define CLI_FORMS 5
+#define CLI_FORMS 6
 
 struct cli;
 

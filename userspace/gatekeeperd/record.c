@@ -24,9 +24,9 @@ static bool among(const char *const *list, const char *event)
 /* They tell of what is done already, or gives nobody anything: no full disk holds them up. */
 static bool is_end(const char *event)
 {
-	static const char *const list[] = { "revoke", "revoke-host", "refreshed", "destroy",
-					    "detach", "ended",       "names",     "freeze",
-					    "thaw",   NULL };
+	static const char *const list[] = { "revoke", "revoke-host",    "refreshed",      "destroy",
+					    "detach", "ended",          "names",          "freeze",
+					    "thaw",   "profile-unseal", "profile-failed", NULL };
 
 	return among(list, event);
 }

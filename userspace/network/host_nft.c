@@ -63,8 +63,7 @@ int bm_host_nft_set(const int *uplinks, size_t count, bool forwarding, struct bm
 	bm_batch_add_chain(&b, &forward);
 	if (forwarding) {
 		bm_batch_add_set(&b, &uplink_set);
-		for (size_t i = 0; i < count; i++)
-			bm_batch_add_element(&b, UPLINKS, &uplinks[i], sizeof(uplinks[i]));
+		bm_batch_add_elements(&b, UPLINKS, uplinks, sizeof(*uplinks), count);
 		bm_batch_add_chain(&b, &postrouting);
 		bm_batch_add_rules(&b, open, sizeof(open) / sizeof(open[0]));
 	} else {

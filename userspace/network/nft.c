@@ -18,27 +18,29 @@
 /* More than any sealed profile holds; a listing beyond it is not ours. */
 #define LIST_MAX 65536
 
-struct key {
-	const char *set;
-	uint32_t len;
-	uint8_t bytes[BM_NFT_KEY6_LEN];
-};
-
 /* Each field fills whole registers, as the rules load them: zeros behind protocol and port. */
-static struct key key_of(const struct bm_destination *d)
+static void put_key(uint8_t *key, const struct bm_destination *d)
 {
-	bool v4 = bm_destination_is_v4(d);
-	struct key key = {
-		.set = v4 ? BM_NFT_SET4 : BM_NFT_SET6,
-		.len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN,
-	};
-	size_t len = v4 ? 4 : 16;
+	size_t len = bm_destination_is_v4(d) ? 4 : 16;
 
-	memcpy(key.bytes, d->address + 16 - len, len);
-	key.bytes[len] = d->protocol;
-	key.bytes[len + 4] = (uint8_t)(d->port >> 8);
-	key.bytes[len + 5] = (uint8_t)d->port;
-	return key;
+	memcpy(key, d->address + 16 - len, len);
+	key[len] = d->protocol;
+	key[len + 4] = (uint8_t)(d->port >> 8);
+	key[len + 5] = (uint8_t)d->port;
+}
+
+/* The keys of one family, the caller's; NULL when out of memory. */
+static uint8_t *keys_of(const struct bm_destination *list, size_t count, bool v4, size_t *ret_count)
+{
+	uint32_t len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN;
+	uint8_t *keys = calloc(count + 1, len);
+	size_t found = 0;
+
+	for (size_t i = 0; keys && i < count; i++)
+		if (bm_destination_is_v4(&list[i]) == v4)
+			put_key(keys + len * found++, &list[i]);
+	*ret_count = found;
+	return keys;
 }
 
 static bool key_parse(const uint8_t *bytes, uint32_t len, struct bm_destination *ret)
@@ -78,33 +80,62 @@ int bm_nft_setup(const struct bm_nft *nft, struct bm_error *err)
 	return bm_batch_send(&b, s, 0, err);
 }
 
-static int change(const struct bm_nft *nft, const struct bm_destination *d, bool add,
-		  struct bm_error *err)
+struct keys {
+	const char *set;
+	uint32_t len;
+	uint8_t *list;
+	size_t count;
+};
+
+/*
+ * To delete an element that is not there would fail, and the batch with it: so it is added first.
+ * No packet ever sees that, for the batch takes effect as a whole.
+ */
+static int change(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+		  bool add, struct bm_error *err)
 {
-	struct key key = key_of(d);
+	struct keys keys[] = { { BM_NFT_SET4, BM_NFT_KEY4_LEN, NULL, 0 },
+			       { BM_NFT_SET6, BM_NFT_KEY6_LEN, NULL, 0 } };
+	autofree uint8_t *keys4 = keys_of(list, count, true, &keys[0].count);
+	autofree uint8_t *keys6 = keys_of(list, count, false, &keys[1].count);
 	autonetlink *s = NULL;
 	autobatch b = {};
-	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
+	int r;
 
+	if (!keys4 || !keys6)
+		return bm_fail_errno(err, ENOMEM, "nftables elements");
+	keys[0].list = keys4;
+	keys[1].list = keys6;
+	r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 	if (r == 0)
 		r = bm_batch_init(&b, table_of(nft), err);
 	if (r < 0)
 		return r;
-	if (add)
-		bm_batch_add_element(&b, key.set, key.bytes, key.len);
-	else
-		bm_batch_delete_element(&b, key.set, key.bytes, key.len);
-	return bm_batch_send(&b, s, add ? EEXIST : ENOENT, err);
+	for (size_t i = 0; i < 2; i++)
+		bm_batch_add_elements(&b, keys[i].set, keys[i].list, keys[i].len, keys[i].count);
+	for (size_t i = 0; !add && i < 2; i++)
+		bm_batch_delete_elements(&b, keys[i].set, keys[i].list, keys[i].len, keys[i].count);
+	return bm_batch_send(&b, s, add ? 0 : ENOENT, err);
 }
 
-int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err)
+int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+	       struct bm_error *err)
 {
-	return change(nft, d, true, err);
+	return count ? change(nft, list, count, true, err) : 0;
 }
 
-int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err)
+int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+		  struct bm_error *err)
 {
-	return change(nft, d, false, err);
+	autofree struct bm_destination *once = count ? calloc(count, sizeof(*once)) : NULL;
+
+	if (!count)
+		return 0;
+	if (!once)
+		return bm_fail_errno(err, ENOMEM, "nftables elements");
+	/* What is deleted twice is not there the second time. */
+	memcpy(once, list, count * sizeof(*once));
+	return change(nft, once, bm_destinations_sort(once, count), false, err);
 }
 
 struct list {

@@ -59,13 +59,13 @@ case_usage() {
 	bm profile
 	refused 2
 	bm profile mend
-	refused 2 "no 'mend', there are ls, show, seal, verify and refresh"
+	refused 2 "no 'mend', there are ls, show, seal, verify, refresh and unseal"
 	bm profile show
 	refused 2 'profile show: which one?'
 	bm profile ls p
 	refused 2 'profile ls takes no name'
 	bm profile verify p --yes
-	refused 2 'profile verify takes none of --image, --rootfs and --yes'
+	refused 2 'profile verify takes none of --image, --rootfs, --private and --yes'
 	bm profile refresh p --rootfs /
 	refused 2 'profile refresh takes none of --image, --rootfs'
 	bm profile seal p --rootfs / --image x
@@ -75,7 +75,7 @@ case_usage() {
 	bm profile seal ../p --yes
 	refused 125 'is no name of a profile'
 	bm completion bash
-	did 'operands="ls show seal verify refresh"'
+	did 'operands="ls show seal verify refresh unseal"'
 }
 
 case_seal() {
