@@ -164,9 +164,12 @@ static void ledger_full_disk_leaves_nothing(void **state)
 	for (size_t i = 0; i < sizeof(room) / sizeof(room[0]); i++) {
 		struct bm_ledger *ledger = opened();
 		autofree char *after = NULL;
+		int r;
 
 		limit_file_size(s[2] + room[i]);
-		REFUSED(room[i] ? ENOSPC : EFBIG, bm_ledger_append(ledger, "grant", NULL, err));
+		/* Asking for room fails, or, where that may be had beyond the limit, writing. */
+		r = bm_ledger_append(ledger, "grant", NULL, NULL);
+		assert_true(r == -EFBIG || r == -ENOSPC);
 		assert_int_equal(bm_ledger_owe(ledger, "revoke", NULL, NULL), 1);
 		limit_file_size(0);
 		after = read_dir(BM_LEDGER_NAME, &len);
