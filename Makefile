@@ -58,7 +58,7 @@ CLI := $(call objects,cli)
 
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
-	kernfs member device sysctl passed attributes tells terminal bind interfaces queued
+	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 

@@ -297,6 +297,21 @@ struct bm_carried_key {
 };
 #define BM_MAX_CARRIED 4096
 
+/* What the iterator `strangers` tells of: a socket of a Bench's process that no wall would meet. */
+struct bm_stranger {
+	__u32 bench;
+	__u32 pid; /* tgid, initial namespace */
+	__u32 family;
+	__u32 pad;
+};
+
+/* And the iterator `socket_cgroups`: a socket of that cgroup, which is the Bench's or below it. */
+struct bm_socket_cgroup {
+	__u32 bench;
+	__u32 pad;
+	__u64 id;
+};
+
 /* destinations: the sealed set of each Bench. IPv4 as ::ffff:a.b.c.d, network byte order. */
 struct bm_dest_key {
 	__u32 bench;
@@ -428,6 +443,8 @@ _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
+_Static_assert(sizeof(struct bm_stranger) == 16, "record");
+_Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 32 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");

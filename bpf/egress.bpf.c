@@ -7,14 +7,13 @@
 #include <linux/ipv6.h>
 
 #include "seal.h"
+#include "within.h"
 
 #define LOOPBACK_IFINDEX 1 /* in every network namespace */
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define TCP_OFFSET 12      /* of the header's length, behind which the flags are */
 #define TCP_RST 0x04
-#define TCP_ACK 0x10
 
 struct ports {
 	__be16 source;
@@ -101,18 +100,25 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
 	struct bm_dest_key key = { .bench = cgroup->bench };
+	bool within = skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup), plain;
 	__u32 rule = BM_RULE_PACKET;
 	struct bm_event *event;
-	bool plain;
 
-	if (skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup))
+	if (within && !out)
 		return 1;
 	if (key.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
 		return 1;
 	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &key)
 						   : parse6(skb, out, &key);
-	if (plain && (key.protocol == IPPROTO_TCP || key.protocol == IPPROTO_UDP))
+	if (plain && (key.protocol == IPPROTO_TCP || key.protocol == IPPROTO_UDP)) {
+		if (within && !leads_outside(skb, &key))
+			return 1;
 		rule = seal_rule(&key);
+	}
+	if (rule == BM_RULE_NONE && !out && is_opening(skb, &key))
+		rule = BM_RULE_NOT_SEALED;
+	if (rule == BM_RULE_NOT_SEALED && within)
+		rule = BM_RULE_OUTSIDE;
 	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &key)))
 		return 1;
 	event = record_net(&key, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);

@@ -139,6 +139,32 @@ static void test_beyond_v6(void **state)
 	set_sysctl(host_ns, "ipv6/conf/all/forwarding", "0");
 }
 
+static void send_far(int ns, const char *to, int hops)
+{
+	struct bm_destination d = dest(to);
+	bool v4 = bm_destination_is_v4(&d);
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons(d.port) };
+	autoclose fd = open_socket(ns, AF_INET6, SOCK_DGRAM, 0);
+
+	memcpy(&address.sin6_addr, d.address, sizeof(d.address));
+	assert_int_equal(setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
+				    v4 ? IP_TTL : IPV6_UNICAST_HOPS, &hops, sizeof(hops)),
+			 0);
+	assert_int_equal(sendto(fd, "x", 1, 0, (struct sockaddr *)&address, sizeof(address)), 1);
+}
+
+/* An IPv6 datagram for that port, among what the link itself says. */
+static bool comes(int fd, int port)
+{
+	uint8_t data[2048];
+	bool found = false;
+
+	while (!found && ready(fd, POLLIN, PASS_MS))
+		found = recv(fd, data, sizeof(data), 0) > 44 && data[6] == IPPROTO_UDP &&
+			(data[42] << 8 | data[43]) == port;
+	return found;
+}
+
 /* What was off for the world stays off while a Bench is forwarded, and Benches do not meet. */
 static void test_forwarding_for_benches_only(void **state)
 {
@@ -175,7 +201,28 @@ static void test_forwarding_for_benches_only(void **state)
 	must(world_ns, "ip route add 203.0.114.0/24 via 198.51.100.1");
 	assert_true(blocked(world_ns, "203.0.114.9:80"));
 	assert_int_equal(sniffed(sniffer, 0), 0);
-	must(world_ns, "ip route del 203.0.114.0/24 via 198.51.100.1");
+	/* Nor is it told of the way, or that there is one. */
+	close(sniffer);
+	must(world_ns, "ip route add 192.0.2.9/32 via 198.51.100.1");
+	sniffer = sniff(world_ns, "w0", ETH_P_IP);
+	send_far(world_ns, "203.0.114.9:80", 1);
+	send_far(world_ns, "192.0.2.9:80", 64);
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	send_far(world_ns, HOST4 ":9", 1);
+	assert_int_equal(sniffed(sniffer, 1), 1);
+	must(world_ns, "ip route del 203.0.114.0/24 via 198.51.100.1; ip route del 192.0.2.9/32");
+
+	/* What the host forwards by itself, of IPv6, it goes on forwarding. */
+	close(sniffer);
+	set_sysctl(host_ns, "ipv6/conf/all/forwarding", "1");
+	must(host_ns, "ip addr add 2001:db8:9::1/64 dev d0 nodad; "
+		      "ip neigh add 2001:db8:9::9 lladdr 02:00:00:00:00:09 dev d0");
+	must(world_ns, "ip route add 2001:db8:9::/64 via 2001:db8:1::1");
+	sniffer = sniff(host_ns, "d9", ETH_P_IPV6);
+	send_far(world_ns, "[2001:db8:9::9]:4099", 64);
+	assert_true(comes(sniffer, 4099));
+	must(world_ns, "ip route del 2001:db8:9::/64 via 2001:db8:1::1");
+	set_sysctl(host_ns, "ipv6/conf/all/forwarding", "0");
 	must(host_ns, "ip link del d0");
 
 	/* The first to go leaves the other one's way open. */

@@ -117,7 +117,7 @@ static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t
 	if (r == 0)
 		r = bm_userns_make(ids, ids, &map, err);
 	for (size_t i = 0; r == 0 && i < layers.count; i++) {
-		char path[PATH_LEN + 16];
+		char path[PATH_LEN + 24];
 
 		snprintf(path, sizeof(path), "%s/%zu", p->lower, i);
 		r = make_dir(path, 0711, 0, err);

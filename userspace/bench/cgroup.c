@@ -261,7 +261,8 @@ int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)
 
 	if (r == 0)
 		r = wait_event(ref->fd, "populated 0", deadline_of(ref));
-	if (r == -ENODEV)
+	/* Nothing is in one that is not there any more, or has gone meanwhile. */
+	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	return r < 0 ? bm_fail_errno(err, -r, "kill cgroup %s", ref->path) : 0;
 }
@@ -310,6 +311,9 @@ static int each_below(int parent, const char *name, int (*fn)(void *ctx, pid_t p
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	r = bm_read_file(fd, "cgroup.procs", PROCS_MAX, &procs, NULL);
+	/* It was removed, and is open. */
+	if (r == -ENOENT || r == -ENODEV)
+		return 0;
 	/* EOPNOTSUPP: a threaded cgroup, whose processes its domain lists. */
 	if (r < 0 && r != -EOPNOTSUPP)
 		return r;

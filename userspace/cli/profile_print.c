@@ -17,21 +17,25 @@ static void row(FILE *out, const char *what, const char *text)
 
 static void print_address(FILE *out, struct json_object *address)
 {
-	char text[CLI_SHORT], ttl[CLI_SHORT], until[CLI_SHORT];
+	char text[CLI_SHORT], ttl[CLI_SHORT], until[CLI_SHORT], line[4 * CLI_SHORT];
 	int64_t number;
+	size_t used;
 
-	fprintf(out, "    %s", cli_show_key(address, "address", text, sizeof(text)));
+	used = (size_t)snprintf(line, sizeof(line), "%s",
+				cli_show_key(address, "address", text, sizeof(text)));
 	if (bm_json_int(address, "ttl", &number) == 0 && number)
-		fprintf(out, ", ttl %s s", cli_show_key(address, "ttl", ttl, sizeof(ttl)));
+		used += (size_t)snprintf(line + used, sizeof(line) - used, ", ttl %s s",
+					 cli_show_key(address, "ttl", ttl, sizeof(ttl)));
 	if (bm_json_int(address, "until", &number) == 0) {
 		time_t when = (time_t)number;
 		struct tm tm;
 
 		gmtime_r(&when, &tm);
 		strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%SZ", &tm);
-		fprintf(out, ", not answered any more, kept until %s", until);
+		snprintf(line + used, sizeof(line) - used, ", not answered, kept until %s", until);
 	}
-	fputc('\n', out);
+	fprintf(out, "    ");
+	cli_wrap(out, 6, line);
 }
 
 /* "a.test:443/tcp, from apt: /etc/apt/sources.list" */
@@ -57,21 +61,18 @@ static void print_host(FILE *out, struct json_object *host)
 
 static void print_change(FILE *out, struct json_object *change)
 {
-	char host[CLI_SHOWN], to[CLI_SHORT], until[CLI_SHORT];
+	char host[CLI_SHOWN], to[CLI_SHORT], until[CLI_SHORT], line[2 * CLI_SHOWN];
 	const char *what = bm_json_string(change, "what") ?: "";
+	bool kept = bm_json_string(change, "until");
 	const char *name = bm_json_string(change, "host");
 
-	fprintf(out, "  %c %s",
-		!strcmp(what, "added")  ? '+'
-		: !strcmp(what, "kept") ? '='
-					: '-',
-		cli_show_key(change, "destination", to, sizeof(to)));
-	if (name && *name)
-		fprintf(out, " of %s", cli_show(name, host, sizeof(host)));
-	if (bm_json_string(change, "until"))
-		fprintf(out, ", not answered any more, kept until %.19sZ",
-			cli_show_key(change, "until", until, sizeof(until)));
-	fputc('\n', out);
+	snprintf(line, sizeof(line), "%s%s%s%s%.19s%s",
+		 cli_show_key(change, "destination", to, sizeof(to)), name && *name ? " of " : "",
+		 name && *name ? cli_show(name, host, sizeof(host)) : "",
+		 kept ? ", not answered, kept until " : "",
+		 kept ? cli_show_key(change, "until", until, sizeof(until)) : "", kept ? "Z" : "");
+	fprintf(out, "  %c ", !strcmp(what, "added") ? '+' : !strcmp(what, "kept") ? '=' : '-');
+	cli_wrap(out, 4, line);
 }
 
 static void print_refused(FILE *out, struct json_object *refused)

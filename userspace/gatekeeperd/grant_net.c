@@ -82,11 +82,11 @@ static int prepare_profile(struct daemon *d, const struct bench *bench, const ch
 
 /* A seal that there is of it is not enough: names move, and this is the moment to look. */
 static int prepare_host(struct daemon *d, struct connection *c, const struct bench *bench,
-			const char *text, size_t len, bool private, struct bm_error *err)
+			const char *text, bool private, struct bm_error *err)
 {
 	struct pending *p = &c->pending;
 	autoprofile one = {};
-	int r = bm_one_parse(text, len, &one, err);
+	int r = bm_one_parse(text, strlen(text), &one, err);
 
 	if (r == 0)
 		r = check_profile(bench, one.name, err);
@@ -101,25 +101,18 @@ static int prepare_host(struct daemon *d, struct connection *c, const struct ben
 int grant_net_prepare(struct daemon *d, struct connection *c, const struct bench *bench,
 		      struct bm_message *message, struct bm_error *err)
 {
-	struct json_object *to = bm_json_get(message->json, "destination", json_type_string);
-	const char *profile = bm_json_string(message->json, "profile"), *text;
+	const char *to = bm_json_string(message->json, "destination");
+	const char *profile = bm_json_string(message->json, "profile");
 	bool private = bm_json_bool(message->json, "private");
-	size_t len;
 
 	if (!to == !profile)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "grant: needs one of \"destination\" and \"profile\"");
 	if (profile)
 		return prepare_profile(d, bench, profile, &c->pending, err);
-	text = json_object_get_string(to);
-	len = (size_t)json_object_get_string_len(to);
-	if (strlen(text) != len)
-		return bm_fail(err, EINVAL, "protocol", "remove it",
-			       "byte 0x00 at %zu does not belong in a destination",
-			       strlen(text) + 1);
-	if (bm_destination_is_name(text, len))
-		return prepare_host(d, c, bench, text, len, private, err);
-	return prepare_address(bench, text, private, &c->pending, err);
+	if (bm_destination_is_name(to, strlen(to)))
+		return prepare_host(d, c, bench, to, private, err);
+	return prepare_address(bench, to, private, &c->pending, err);
 }
 
 void grant_net_describe(struct json_object *json, const struct pending *p)

@@ -344,6 +344,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
+		r = bm_strangers_check(d->kernel, bench->id, err);
+	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
 		r = clear_own(bench, &foreign, how, &own, &gone, err);

@@ -9,6 +9,7 @@
 #include "network/sockdiag.h"
 
 struct closing {
+	struct daemon *d;
 	struct bench *bench;
 	const struct bm_destination *list;
 	size_t count;
@@ -16,22 +17,34 @@ struct closing {
 	size_t sockets;
 };
 
+/*
+ * Those of a cgroup below its own that was removed are told of by the sockets alone, and so are its
+ * own once that has gone.
+ */
+static int own_cgroups(const struct closing *c, struct bm_sockets *of, uint64_t **list,
+		       struct bm_error *err)
+{
+	int r = bm_cgroup_ids(&c->bench->cgroup, list, &of->cgroup_count);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "cgroups of Bench %s", c->bench->name);
+	r = bm_socket_cgroups(c->d->kernel, c->bench->id, list, &of->cgroup_count, err);
+	of->cgroups = *list;
+	return r;
+}
+
 /* Whom it could not be told still hears nothing any more. */
 static void end_sockets(struct closing *c)
 {
 	struct bm_sockets of = { .netns = c->nft.netns };
+	bool shared = bench_shares_net(c->bench);
 	autofree uint64_t *cgroups = NULL;
 	struct bm_error err = {};
 	size_t ended = 0;
-	int r = 0;
+	int r = shared ? own_cgroups(c, &of, &cgroups, &err) : 0;
 
-	if (bench_shares_net(c->bench)) {
-		r = bm_cgroup_ids(&c->bench->cgroup, &cgroups, &of.cgroup_count);
-		of.cgroups = cgroups;
-	}
-	if (r < 0)
-		bm_fail_errno(&err, -r, "cgroups of Bench %s", c->bench->name);
-	else
+	/* No cgroup would mean all that there are: others' too. */
+	if (r == 0 && (!shared || of.cgroups))
 		r = bm_sockets_destroy(&of, c->list, c->count, &ended, &err);
 	c->sockets += ended;
 	if (r < 0)
@@ -109,7 +122,7 @@ int net_close(struct daemon *d, struct bench *bench, const struct reach *reach,
 	      struct grant_dest *list, size_t count, struct json_object *found, size_t *ret_sockets,
 	      struct bm_error *err)
 {
-	struct closing closing = { .bench = bench };
+	struct closing closing = { .d = d, .bench = bench };
 	autofree struct bm_destination *to = NULL;
 	int r = hand_over(d, bench, reach, list, &count, err);
 

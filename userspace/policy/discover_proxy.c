@@ -122,13 +122,14 @@ static bool skip_blanks(struct parser *p)
 
 static bool enter(struct parser *p)
 {
-	size_t len = strlen(p->scope);
+	size_t len = strlen(p->scope), room = sizeof(p->scope) - len;
 
-	if (p->depth == DEPTH_MAX || len + strlen(p->name) + 3 > sizeof(p->scope))
+	if (p->depth == DEPTH_MAX)
+		return false;
+	if ((size_t)snprintf(p->scope + len, room, "%s%s", len && *p->name ? "::" : "", p->name) >=
+	    room)
 		return false;
 	p->lens[p->depth++] = len;
-	snprintf(p->scope + len, sizeof(p->scope) - len, "%s%s", len && *p->name ? "::" : "",
-		 p->name);
 	p->name[0] = '\0';
 	return true;
 }

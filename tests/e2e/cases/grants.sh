@@ -310,7 +310,7 @@ case_names() {
 		a..test:80|an empty label at byte 3 of the host name; remove a dot
 		localhost:80|the host name has one label alone; give the full name
 		0x7f.0.0.1:80|the last label of the host name, at byte 10, begins with no letter; give an address
-		-a.test:80|a label of the host name begins with a hyphen, at byte 1
+		a-.test:80|a label of the host name ends with a hyphen, at byte 2
 		a_b.test:80|an underscore (byte 0x5f) at 2 of the host name
 		*.test:80|an asterisk (byte 0x2a) at 1 of the host name; write out each host
 		a\x01.test:80|byte 0x01 at 2 does not belong in a host name

@@ -150,7 +150,7 @@ case_again() {
 	zone "$other"
 	bm grant e2 net "$one" --yes
 	did 'net grant for e2:' '  also in   e1/1' 'against what is sealed now:' "  + $other:8080/tcp of a.test" \
-		"  = $server:8080/tcp of a.test, not answered any more, kept until " "e2/1 granted: profile $one" \
+		"  = $server:8080/tcp of a.test, not answered, kept until" "e2/1 granted: profile $one" \
 		'  e1/1: addresses added: 1, kept for a while: 1, dropped: 0'
 	narrow
 	hears "$other"
@@ -173,7 +173,7 @@ case_refreshed() {
 	bm grant e1 net "$one" --yes
 	did
 	bm profile refresh "$one" --yes
-	did 'no address has changed' '  e1/1: addresses added: 0, kept for a while: 0, dropped: 0'
+	did 'no address has changed'
 	aged
 	hears_nothing a.test 'Operation not permitted'
 	bm events --bench e1 --format json
@@ -253,7 +253,7 @@ case_undone() {
 	did
 	bm grant e1 net "$one" --yes
 	ended 125
-	[[ $err == *'/etc/hosts'* ]] || fail 'another reason'
+	[[ $err == *'/etc in the Bench is no directory'* ]] || fail 'another reason'
 	nothing_sealed
 	bm profile seal "$one" --yes
 	did

@@ -278,11 +278,11 @@ case_refresh() {
 	zone 'a.test 300 A 192.0.2.50' 'b.test 5 A 192.0.2.3'
 	bm profile refresh p --yes
 	did '  + 192.0.2.50:443/tcp of a.test' \
-		'  = 192.0.2.1:443/tcp of a.test, not answered any more, kept until ' \
-		'  = [2001:db8::1]:443/tcp of a.test, not answered any more, kept until '
+		'  = 192.0.2.1:443/tcp of a.test, not answered, kept until' \
+		'  = [2001:db8::1]:443/tcp of a.test, not answered, kept until'
 	[[ $out != *'192.0.2.3:'* ]] || fail 'what has not changed is told'
 	bm profile show p
-	did '    192.0.2.50, ttl 300 s' '    192.0.2.1, ttl 300 s, not answered any more, kept until '
+	did '    192.0.2.50, ttl 300 s' '    192.0.2.1, ttl 300 s, not answered, kept until'
 	zone 'a.test 300 A 192.0.2.1' 'b.test 5 A 192.0.2.3'
 	bm profile refresh p --yes
 	did '  = 192.0.2.50:443/tcp of a.test'
@@ -290,7 +290,7 @@ case_refresh() {
 	bm profile refresh p --yes --format json
 	did '"name":"p","state":"sealed"' '"change":{"what":"kept"'
 	zone
-	same 4 "$(grep -c '"event":"profile-refresh"' "$state/ledger.jsonl")"
+	same 4 "$(grep -c '"event":"profile-refresh","profile":"p"' "$state/ledger.jsonl")"
 }
 
 # Only where the clock is ours to set.

@@ -131,7 +131,7 @@ case_refreshed() {
 	hears_nothing "$other" 'Operation not permitted'
 	zone "$server" "$other"
 	bm profile refresh p --yes
-	did "+ $other:8080/tcp of b.test" "= $server:8080/tcp of b.test, not answered any more, kept until "
+	did "+ $other:8080/tcp of b.test" "= $server:8080/tcp of b.test, not answered, kept until"
 	hears b.test
 	hears "$other"
 	grep -q '"event":"refreshed"' "$state/ledger.jsonl" || fail 'not in the ledger'

@@ -4,7 +4,8 @@
  *
  *   fill PATH COUNT
  *
- * PATH is pinned in bpffs; a key begins with four bytes of ones and ends with its number.
+ * PATH is pinned in bpffs; a key begins with four bytes of ones and ends with its number. It prints
+ * how many entries there are then.
  */
 #include <linux/bpf.h>
 #include <stdint.h>
@@ -16,6 +17,18 @@
 static long bpf(int command, union bpf_attr *attr)
 {
 	return syscall(SYS_bpf, command, attr, sizeof(*attr));
+}
+
+static int count_all(int fd, unsigned char *key)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)fd, .next_key = (uint64_t)(uintptr_t)key };
+	int count = 0;
+
+	while (bpf(BPF_MAP_GET_NEXT_KEY, &attr) == 0) {
+		attr.key = (uint64_t)(uintptr_t)key;
+		count++;
+	}
+	return count;
 }
 
 int main(int argc, char **argv)
@@ -47,5 +60,6 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	printf("%d\n", count_all(fd, key));
 	return 0;
 }
