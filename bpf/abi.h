@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 7
+#define BM_ABI_VERSION 8
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
