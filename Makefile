@@ -53,7 +53,7 @@ endif
 # Rooms, bottom up: a program is its own folder and the rooms below it.
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix userspace/,$(1)))))
 BASE := $(call objects,base protocol)
-DAEMON_ROOMS := confine kernel bench network policy audit
+DAEMON_ROOMS := confine keys kernel bench network policy audit
 DAEMON := $(call objects,$(DAEMON_ROOMS) gatekeeperd)
 CLI := $(call objects,cli)
 
@@ -190,7 +190,7 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
-FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
+FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c audit/*.c network/address*.c \
 	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 

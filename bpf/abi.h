@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 7
+#define BM_ABI_VERSION 8
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -202,6 +202,15 @@ struct bm_config {
 	__u64 next_object; /* user space alone */
 	__u32 host_net;    /* inode number of the host's network namespace */
 	__u32 pad;
+};
+
+/*
+ * ledger: where the ledger of user space ends, one entry under 0. No program reads it: it is kept
+ * where whoever can change a file can't.
+ */
+struct bm_ledger_end {
+	__u64 n; /* of the last line; 0: none yet */
+	__u8 hash[32];
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */

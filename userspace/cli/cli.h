@@ -115,6 +115,7 @@ int cmd_events(struct cli *cli, struct bm_error *err);
 int cmd_exec(struct cli *cli, struct bm_error *err);
 int cmd_grant(struct cli *cli, struct bm_error *err);
 int cmd_help(struct cli *cli, struct bm_error *err);
+int cmd_ledger(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
 int cmd_profile(struct cli *cli, struct bm_error *err);
 int cmd_receipt(struct cli *cli, struct bm_error *err);

@@ -105,7 +105,9 @@ struct daemon {
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;
-	int status; /* to exit with */
+	int status;      /* to exit with */
+	bool restating;  /* record.c: what is recorded is no decision, it is said again */
+	off_t rotate_at; /* bytes of the ledger */
 };
 
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
@@ -113,7 +115,10 @@ void daemon_unwatch(struct daemon *d, struct watch *w);
 /* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
 void daemon_timer(struct daemon *d, enum daemon_timer which, uint64_t ns);
 
-/* ledger lines: fields is taken over. */
+/*
+ * record.c: a line of the ledger; fields is taken over. What tells of an end is taken on a full
+ * disk too.
+ */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
 		  struct bm_error *err);
 

@@ -426,6 +426,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
+	uint64_t said;
 	bool seals = token && sealing_awaits(c, token);
 	int r;
 
@@ -449,11 +450,14 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		pending_drop(c);
 		return r;
 	}
+	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
 	r = g->kind == GRANT_FILE ? grant_file(d, c, bench, g, err) : grant_net(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
-		record_failed(d, bench, g);
+		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
+		if (bm_ledger_head(d->ledger)->n != said)
+			record_failed(d, bench, g);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);

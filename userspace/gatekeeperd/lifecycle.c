@@ -27,6 +27,7 @@
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
+#include "gatekeeperd/record.h"
 #include "network/link.h"
 
 void now_text(char ret[40])
@@ -136,10 +137,16 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 		 struct json_object *more, struct bm_error *err)
 {
 	struct json_object *fields = more ?: json_object_new_object();
+	int r;
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
-	return daemon_record(d, event, fields, err);
+	json_object_get(fields);
+	r = daemon_record(d, event, fields, err);
+	if (r == 0 && !d->restating)
+		standing_keep(model_find_id(&d->model, bench->id), event, fields);
+	json_object_put(fields);
+	return r;
 }
 
 /* One subtree, one Bench: nested ones would each be half of what decides. */

@@ -186,6 +186,7 @@ void model_remove(struct model *model, struct bench *bench)
 	json_object_put(bench->history);
 	json_object_put(bench->outputs);
 	json_object_put(bench->denials);
+	json_object_put(bench->standing);
 	hosts_done(&bench->announced);
 	free(bench);
 }

@@ -126,6 +126,7 @@ struct bench {
 	bool named;                   /* and an /etc/hosts */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
+	struct json_object *standing; /* record.h: what the next file of the ledger says again */
 	struct grant *grants;
 	size_t grant_count;
 	struct grant *revoked; /* file grants of which something may still be held */

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
-#include "policy/seal.h"
 
 #define ROOM_OF_FILES (24 << 10) /* of a reply */
 #define FILES_OF_REPLY 20
@@ -284,12 +283,12 @@ static int make(struct daemon *d, const struct bench *bench, const char *event,
 		struct json_object *fields, const char *name, struct json_object **ret,
 		char ret_digest[BM_HASH_LEN], struct bm_error *err)
 {
-	autosealkey seal = {};
+	autokey seal = {};
 	const struct bm_receipt_key key = { seal.secret, seal.public };
 	autofree char *text = NULL;
 	autojson *json = NULL;
 	size_t len = 0;
-	int r = bm_seal_key_open(d->state_dir, 0, true, &seal, err);
+	int r = bm_ledger_key(d->state_dir, false, &seal, NULL, err);
 
 	if (r < 0)
 		return r;

@@ -9,7 +9,6 @@
 #include "base/escape.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/receipt.h"
-#include "policy/seal.h"
 
 #define RULE "receipt"
 #define FOUND (-ECANCELED)
@@ -72,9 +71,9 @@ static int find_name(struct daemon *d, const char *given, char ret[BM_RECEIPT_NA
 	return 0;
 }
 
-static int open_key(struct daemon *d, struct bm_seal_key *ret, struct bm_error *err)
+static int open_key(struct daemon *d, struct bm_key *ret, struct bm_error *err)
 {
-	return bm_seal_key_open(d->state_dir, 0, false, ret, err);
+	return bm_ledger_key(d->state_dir, false, ret, NULL, err);
 }
 
 struct search {
@@ -151,7 +150,7 @@ int request_receipt(struct daemon *d, struct connection *c, struct bm_message *m
 	char name[BM_RECEIPT_NAME_LEN], digest[BM_HASH_LEN];
 	autofree char *text = NULL;
 	autojson *json = NULL;
-	autosealkey seal = {};
+	autokey seal = {};
 	const struct bm_receipt_key key = { NULL, seal.public };
 	autoclose fd = -1;
 	size_t len;
@@ -195,7 +194,7 @@ int receipt_ended(struct daemon *d, struct json_object *request, const char *eve
 	struct json_object *of, *reply;
 	autofree char *text = NULL;
 	autojson *json = NULL;
-	autosealkey seal = {};
+	autokey seal = {};
 	const struct bm_receipt_key key = { NULL, seal.public };
 	uint32_t id;
 	size_t len;

@@ -30,6 +30,8 @@ static const struct request requests[] = {
 	{ "ls", request_ls, 0, false, { "offset", NULL } },
 	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
+	{ "ledger", request_ledger, 0, false, { "bench", "since", "offset", NULL } },
+	{ "ledger-rotate", request_ledger_rotate, 0, false, { NULL } },
 	{ "receipts", request_receipts, 0, false, { "offset", NULL } },
 	{ "receipt", request_receipt, 0, false, { "name", NULL } },
 	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },

@@ -36,6 +36,8 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(ls)                                                                                      \
 	X(show)                                                                                    \
 	X(events)                                                                                  \
+	X(ledger)                                                                                  \
+	X(ledger_rotate)                                                                           \
 	X(receipts)                                                                                \
 	X(receipt)                                                                                 \
 	X(profile_ls)                                                                              \

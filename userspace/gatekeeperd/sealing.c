@@ -168,7 +168,7 @@ static int load(struct sealing *s, struct bm_message *message, struct bm_error *
 static void look_before(struct daemon *d, struct sealing *s)
 {
 	struct json_object *note;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error why = {};
 	int r = bm_seal_key_open(d->state_dir, 0, false, &key, &why);
 
@@ -230,8 +230,8 @@ int sealing_begin_grant(struct daemon *d, struct connection *c, struct bm_profil
 int request_profile_refresh(struct daemon *d, struct connection *c, struct bm_message *message,
 			    struct json_object **ret_reply, struct bm_error *err)
 {
-	autosealkey key = {};
 	struct sealing *s;
+	autokey key = {};
 	int r = begin(d, c, &s, err);
 
 	if (r < 0)
