@@ -26,20 +26,25 @@
 
 #define BACKLOG 128
 #define SECOND_NS 1000000000ull
+#define DESCRIPTORS_KEPT 64
 #define GROUPS_MAX 65536 /* as the kernel's NGROUPS_MAX */
 
-/* --- for how long ------------------------------------------------------------------------------
- */
+/* --- for how long --- */
+
+/* It was shown what it is to confirm. */
+static bool awaits(const struct connection *c)
+{
+	return c->pending.token[0] || c->adoption || sealing_open(c->sealing);
+}
 
 /* 0: as long as it likes. */
 static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 {
-	bool shown = c->pending.token[0] || c->adoption || sealing_open(c->sealing);
-
 	if (c->streaming || c->execution || sealing_busy(c->sealing))
 		return 0;
 	return c->heard_ns +
-	       (uint64_t)(shown ? d->config.confirm_seconds : d->config.idle_seconds) * SECOND_NS;
+	       (uint64_t)(awaits(c) ? d->config.confirm_seconds : d->config.idle_seconds) *
+		       SECOND_NS;
 }
 
 static void set_timer(struct daemon *d, uint64_t ns)
@@ -90,8 +95,9 @@ static void on_idle(struct daemon *d, struct watch *w, uint32_t events)
 		uint64_t deadline = c->dead ? 0 : deadline_of(d, c);
 
 		if (deadline && deadline <= now) {
-			daemon_log(LOG_LEVEL_DEBUG, "process %d has been silent for too long",
-				   c->pid);
+			daemon_log(awaits(c) ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG,
+				   "process %d has %s in time: hung up", c->pid,
+				   awaits(c) ? "confirmed nothing" : "asked nothing");
 			connection_close(d, c);
 		} else if (deadline && (!next || deadline < next)) {
 			next = deadline;
@@ -103,8 +109,7 @@ static void on_idle(struct daemon *d, struct watch *w, uint32_t events)
 	wake_by(d, next);
 }
 
-/* --- who ---------------------------------------------------------------------------------------
- */
+/* --- who --- */
 
 /* The process that connected, held so that its number stays its own; -errno. */
 static int open_peer(int socket, pid_t pid)
@@ -160,6 +165,15 @@ static bool has_room(const struct daemon *d, uid_t uid)
 	       others < d->config.max_connections - CONFIG_RESERVED;
 }
 
+/* Those who are here are not served without some: a peer is looked up, a file is opened. */
+static bool has_descriptors(int newest)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	       (rlim_t)newest + DESCRIPTORS_KEPT < limit.rlim_cur;
+}
+
 /* Whoever is refused may try again at once: one line a second tells of all. */
 static void refuse(struct daemon *d, const struct ucred *peer)
 {
@@ -178,9 +192,8 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 {
 	int size = 4 * BM_MESSAGE_MAX;
 	int pidfd = open_peer(*fd, peer->pid);
-	/* One that ended in between is nobody, and is told so; one we can't hold for want of a
-	 * descriptor is one too many. */
-	bool fits = pidfd != -EMFILE && pidfd != -ENFILE && has_room(d, peer->uid);
+	/* One that has ended in between is nobody, and is told so when it asks. */
+	bool fits = has_descriptors(*fd) && pidfd != -ENFILE && has_room(d, peer->uid);
 	struct connection *c = fits ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
@@ -225,8 +238,7 @@ static void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 		take(d, &fd, &peer);
 }
 
-/* --- where -------------------------------------------------------------------------------------
- */
+/* --- where --- */
 
 /* The socket lets in whom we would listen to, and no one else. */
 static int set_mode(const struct daemon *d, const char *path, struct bm_error *err)

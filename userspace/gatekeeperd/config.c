@@ -11,7 +11,7 @@
 #include "base/escape.h"
 #include "base/io.h"
 
-#define REMEDY "see FILES in gatekeeperd(8)"
+#define REMEDY "see SETTINGS in gatekeeperd(8)"
 
 const struct config config_default = {
 	.log_level = LOG_LEVEL_INFO,

@@ -6,6 +6,10 @@ setup() {
 	mkdir -p "$disk/src"
 	echo hello >"$disk/src/file"
 	make_bench e1
+	# Its mounts are those of the daemon that has made it; the cases come with others.
+	stop_daemon
+	bm ls
+	did e1
 }
 
 teardown() {
@@ -56,7 +60,14 @@ case_misfits() {
 
 # With no more than its unit gives it, everything works; and no payload has what is the daemon's.
 case_hardened() {
-	served_with hardened
+	# Also to load the programs, so there must be none.
+	bm destroy e1
+	did
+	stop_daemon
+	capture gatekeeperd --unload </dev/null
+	did
+	py service up hardened
+	make_bench e1
 	daemon_pid || fail 'not exactly one gatekeeperd'
 	same -900 "$(cat "/proc/$daemon/oom_score_adj")" "the daemon's OOM score"
 	[[ $(grep -c ' /usr .* ro,\| /usr ro,' "/proc/$daemon/mountinfo") -gt 0 ]] ||

@@ -106,13 +106,16 @@ def crowd():
         name, maker = makers[number % len(makers)]
         member = Member(maker())
         member.name = name
+        # Three ask until there is no room for their answers; the others fill the daemon's day.
+        member.times = 60 if name == "slow" and number < 3 * len(makers) else 1
         if name == "deaf":
             member.socket.shutdown(socket.SHUT_RD)
         members.append(member)
     worst, most = 0, memory
     for _ in range(20):
         for member in members:
-            member.speak()
+            for _ in range(member.times):
+                member.speak()
         before = time.monotonic()
         with Client() as client:
             reply = client.ask("ls")
@@ -152,21 +155,19 @@ def hung_up(client, seconds):
 
 
 def silent():
-    """With 5 s for who says nothing, and 15 for who has a confirmation to give."""
-    begun = time.monotonic()
+    """With 8 s for who says nothing, and 25 for who has a confirmation to give."""
     with Client() as mute, Client() as asking, Client() as shown, Client() as following:
         check(following.raw(b'{"v":1,"op":"events","follow":true}')["ok"], "no events")
         reply = shown.ask("grant", bench=BENCH, kind="net", destination="198.51.100.10:80")
         told = time.monotonic()
-        for _ in range(4):
+        check(hung_up(mute, 2) is None, "hung up on who has hardly come")
+        for _ in range(6):
             check(hung_up(asking, 2) is None, "hung up on who asks")
             check(asking.ask("ls")["ok"], "not answered")
         check(hung_up(mute, 60) is not None, "who is silent stays")
-        mute_for = time.monotonic() - begun
-        check(mute_for > 5, f"hung up after {mute_for} s")
         check(hung_up(shown, 0.1) is None, "who is to confirm has no time for it")
         check(hung_up(shown, 60) is not None, "a confirmation is awaited for ever")
-        check(time.monotonic() - told > 15, f"hung up after {time.monotonic() - told} s")
+        check(time.monotonic() - told > 25, f"hung up after {time.monotonic() - told} s")
         # Unasked it has told nothing, and is still there.
         following.socket.settimeout(0.1)
         try:
@@ -223,22 +224,30 @@ def refused_in_log():
 
 
 def no_descriptors():
-    """With none left, who is there is served, who comes waits, and the daemon doesn't spin."""
+    """With few left who comes is hung up on, with none it waits, and the daemon doesn't spin."""
     pid = daemon()
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    check(before[0] == before[1], f"it has not taken what it may have: {before}")
+
+    def leave(count):
+        highest = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 1 + count, before[1]))
+
     with Client() as there:
         check(served(there), "not served")
-        highest = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 1, before[1]))
         try:
+            leave(20)
+            with Client() as late:
+                check(hung_up(late, 60) is not None, "taken up with few descriptors left")
+            check(served(there), "who was there is not served any more")
+            leave(0)
             waiting = [Client() for _ in range(3)]
             for client in waiting:
                 client.send(b'{"v":1,"op":"ls"}')
-            check(served(there), "who was there is not served any more")
             used = cpu(pid)
-            check(hung_up(waiting[0], 3) is None, "not left waiting")
+            check(hung_up(waiting[0], 5) is None, "not left waiting")
             used = cpu(pid) - used
-            check(used < 1, f"it has used {used} s of 3 for nothing")
+            check(used < 1, f"it has used {used} s of 5 for nothing")
         finally:
             resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
         for client in waiting:
