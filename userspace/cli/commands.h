@@ -25,6 +25,7 @@ enum cli_opt {
 	OPT_FOLLOW,
 	OPT_FOR,
 	OPT_FORMAT,
+	OPT_FROM,
 	OPT_HELP,
 	OPT_HOOK,
 	OPT_IMAGE,

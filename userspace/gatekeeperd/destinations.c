@@ -47,13 +47,19 @@ static int add_dest(struct grant_host *host, const struct bm_destination *d, int
 int hosts_of_address(const struct bm_destination *d, struct grant_hosts *ret)
 {
 	autohosts hosts = {};
-	struct grant_host *host = add_host(&hosts, "");
 
-	if (!host || add_dest(host, d, 0) < 0)
+	if (hosts_add_address(&hosts, d) < 0)
 		return -ENOMEM;
 	*ret = hosts;
 	hosts = (struct grant_hosts){};
 	return 0;
+}
+
+int hosts_add_address(struct grant_hosts *hosts, const struct bm_destination *d)
+{
+	struct grant_host *host = hosts->count ? hosts->list : add_host(hosts, "");
+
+	return host ? add_dest(host, d, 0) : -ENOMEM;
 }
 
 int hosts_of_sealed(const struct bm_sealed *sealed, struct grant_hosts *ret)
@@ -133,7 +139,7 @@ static const struct grant_dest *hosts_have(const struct grant_hosts *hosts,
 
 static const struct grant_dest *reached_by(const struct grant *g, const struct bm_destination *d)
 {
-	if (g->kind != GRANT_NET)
+	if (!grant_has_destinations(g))
 		return NULL;
 	return hosts_have(&g->hosts, NULL, d) ?: hosts_have(&g->next_hosts, NULL, d);
 }

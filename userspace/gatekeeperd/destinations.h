@@ -15,6 +15,8 @@ struct daemon;
 /* One address as it was given, and no name. -ENOMEM, as below. */
 int hosts_of_address(const struct bm_destination *d, struct grant_hosts *ret);
 int hosts_of_sealed(const struct bm_sealed *sealed, struct grant_hosts *ret);
+/* One more of the host that has no name, the only one. */
+int hosts_add_address(struct grant_hosts *hosts, const struct bm_destination *d);
 void hosts_done(struct grant_hosts *hosts);
 #define autohosts __attribute__((cleanup(hosts_done))) struct grant_hosts
 

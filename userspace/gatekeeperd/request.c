@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The requests that only look. */
 #include "gatekeeperd/daemon.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/network.h"
 
 #include <errno.h>
@@ -104,6 +105,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 			if (i < offset)
 				continue;
 			item = grant_to_json(b, g);
+			listen_add_at(item, b, g);
 			used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
 			if (used > REPLY_ROOM) {
 				json_object_put(item);

@@ -18,7 +18,7 @@ static const uint8_t v4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff 
 bool bm_destination_equal(const struct bm_destination *a, const struct bm_destination *b)
 {
 	return !memcmp(a->address, b->address, sizeof(a->address)) && a->port == b->port &&
-	       a->protocol == b->protocol;
+	       a->protocol == b->protocol && a->listens == b->listens;
 }
 
 bool bm_destination_is_v4(const struct bm_destination *d)

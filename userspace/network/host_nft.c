@@ -25,7 +25,7 @@
 static const struct bm_chain forward = { FORWARD, "filter", NF_INET_FORWARD, 0, NF_ACCEPT };
 static const struct bm_chain postrouting = { POSTROUTING, "nat", NF_INET_POST_ROUTING,
 					     NF_IP_PRI_NAT_SRC, NF_ACCEPT };
-static const struct bm_set uplink_set = { UPLINKS, BM_TYPE_IFINDEX, 4, 1 };
+static const struct bm_set uplink_set = { UPLINKS, BM_TYPE_IFINDEX, 4, 1, 0, 0 };
 
 /*
  * While all destinations are the host's own addresses. Neither connection tracking nor NAT is

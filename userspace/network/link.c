@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "network/host.h"
+#include "network/peer.h"
 #include "network/rtnl.h"
 #include "network/sysctl.h"
 
@@ -165,6 +166,32 @@ static int check_route(const struct link *l, const struct bm_destination *d, str
 			    "%s lies beyond %s, and this host does not forward IPv6", text, name);
 }
 
+/* Nobody beyond the host has a way to a link, and none is made: NAT leads out of it alone. */
+static int check_peer(struct mnl_socket *host, uint32_t bench, const struct bm_destination *d,
+		      struct bm_error *err)
+{
+	struct bm_destination end = *d;
+	char text[INET6_ADDRSTRLEN];
+	struct bm_route route;
+
+	bm_peer_of_link(bench, bm_destination_is_v4(d), true, &end);
+	if (bm_destination_equal(&end, d) ||
+	    (bm_rtnl_route_to(host, d, &route) == 0 && route.type == RTN_LOCAL))
+		return 0;
+	return bm_fail(err, EPERM, "listen",
+		       "name an address of the host's, or none; a proxy there can pass others on",
+		       "%s is not this host, and from elsewhere nothing reaches a Bench's link",
+		       bm_peer_format(d, text));
+}
+
+int bm_link_peer(uint32_t bench, const struct bm_destination *d, struct bm_error *err)
+{
+	autonetlink *host = NULL;
+	int r = bm_netlink_open(-1, NETLINK_ROUTE, &host, err);
+
+	return r < 0 ? r : check_peer(host, bench, d, err);
+}
+
 static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
 {
 	char name[IF_NAMESIZE] = "no interface", own[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN];
@@ -290,7 +317,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	struct bm_nft nft = bm_link_nft(bench);
 	struct link l = { .netns = netns };
 	autonetlink *host = NULL;
-	struct bm_route route;
+	struct bm_route route = { .type = RTN_LOCAL };
 	autoclose lock = -1;
 	int fd = -1, r;
 
@@ -305,7 +332,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	if (r == 0 && found)
 		r = check_own(&l, err);
 	if (r == 0)
-		r = check_route(&l, d, &route, err);
+		r = d->listens ? check_peer(host, bench, d, err) : check_route(&l, d, &route, err);
 	if (r == 0)
 		r = check_pool(&l, &pair, err);
 	if (r < 0)

@@ -31,6 +31,10 @@ int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
  */
 int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, struct bm_error *err);
 
+/* 0 when d is the host's end of that link, there or not, or another address of the host's: who else
+ * could come to a port of the Bench's? -EPERM. */
+int bm_link_peer(uint32_t bench, const struct bm_destination *d, struct bm_error *err);
+
 /* The table of the link's end on the host (nft.h): made and removed with the link. */
 struct bm_nft bm_link_nft(uint32_t bench);
 /* True while the link is there. */

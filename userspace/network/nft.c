@@ -18,6 +18,11 @@
 /* More than any sealed profile holds; a listing beyond it is not ours. */
 #define LIST_MAX 65536
 
+static const char *const sets[2][2] = {
+	{ BM_NFT_SET4, BM_NFT_SET6 },
+	{ BM_NFT_LISTEN4, BM_NFT_LISTEN6 },
+};
+
 struct key {
 	const char *set;
 	uint32_t len;
@@ -29,7 +34,7 @@ static struct key key_of(const struct bm_destination *d)
 {
 	bool v4 = bm_destination_is_v4(d);
 	struct key key = {
-		.set = v4 ? BM_NFT_SET4 : BM_NFT_SET6,
+		.set = sets[d->listens][!v4],
 		.len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN,
 	};
 	size_t len = v4 ? 4 : 16;
@@ -111,6 +116,7 @@ struct list {
 	struct bm_destination *items;
 	size_t count;
 	size_t before; /* of the sets listed already */
+	bool listens;
 	int error;
 };
 
@@ -130,6 +136,7 @@ static int list_element(struct nftnl_set_elem *e, void *arg)
 
 	if (!key || !key_parse(key, len, &d))
 		return 0;
+	d.listens = list->listens;
 	if (list->count == LIST_MAX) {
 		list->error = E2BIG;
 		return -1;
@@ -190,10 +197,10 @@ int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *r
 	autonetlink *s = NULL;
 	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
-	if (r == 0)
-		r = list_set(s, table_of(nft), BM_NFT_SET4, &list, err);
-	if (r == 0)
-		r = list_set(s, table_of(nft), BM_NFT_SET6, &list, err);
+	for (int i = 0; r == 0 && i < 4; i++) {
+		list.listens = i / 2;
+		r = list_set(s, table_of(nft), sets[i / 2][i % 2], &list, err);
+	}
 	if (r < 0) {
 		free(list.items);
 		return r;

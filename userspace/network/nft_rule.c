@@ -14,6 +14,7 @@ static struct nftnl_expr *make(const struct bm_step *step)
 		[BM_STEP_MASK] = "bitwise",      [BM_STEP_CMP] = "cmp",
 		[BM_STEP_LOOKUP] = "lookup",     [BM_STEP_COUNTER] = "counter",
 		[BM_STEP_VERDICT] = "immediate", [BM_STEP_MASQUERADE] = "masq",
+		[BM_STEP_UPDATE] = "dynset",
 	};
 
 	return nftnl_expr_alloc(names[step->kind]);
@@ -63,6 +64,10 @@ static int fill(struct nftnl_expr *e, const struct bm_step *step)
 	case BM_STEP_LOOKUP:
 		nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_SREG, step->reg);
 		return nftnl_expr_set_str(e, NFTNL_EXPR_LOOKUP_SET, step->set);
+	case BM_STEP_UPDATE:
+		nftnl_expr_set_u32(e, NFTNL_EXPR_DYNSET_SREG_KEY, step->reg);
+		nftnl_expr_set_u32(e, NFTNL_EXPR_DYNSET_OP, NFT_DYNSET_OP_UPDATE);
+		return nftnl_expr_set_str(e, NFTNL_EXPR_DYNSET_SET_NAME, step->set);
 	case BM_STEP_VERDICT:
 		nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_VERDICT, step->key);

@@ -39,7 +39,8 @@ static bool leads_to(const struct inet_diag_msg *m, const struct bm_destination 
 		memcpy(address + 12, m->id.idiag_dst, 4);
 	else
 		memcpy(address, m->id.idiag_dst, sizeof(address));
-	return m->id.idiag_dport == htons(d->port) && !memcmp(address, d->address, sizeof(address));
+	return (d->listens ? m->id.idiag_sport : m->id.idiag_dport) == htons(d->port) &&
+	       !memcmp(address, d->address, sizeof(address));
 }
 
 /* What is in TIME_WAIT has no cgroup any more, and is nobody's to end where others are. */
@@ -108,10 +109,14 @@ static struct nlmsghdr *request_of(char *buf, uint16_t type, uint8_t family,
 
 static int list_family(struct mnl_socket *s, uint8_t family, struct list *list)
 {
-	struct inet_diag_sockid any = { .idiag_dport = htons(list->d->port),
-					.idiag_cookie = { INET_DIAG_NOCOOKIE,
+	struct inet_diag_sockid any = { .idiag_cookie = { INET_DIAG_NOCOOKIE,
 							  INET_DIAG_NOCOOKIE } };
 	char buf[256];
+
+	if (list->d->listens)
+		any.idiag_sport = htons(list->d->port);
+	else
+		any.idiag_dport = htons(list->d->port);
 
 	return bm_netlink_dump(s, request_of(buf, SOCK_DIAG_BY_FAMILY, family, list->d, &any),
 			       list_socket, list, list_reset);

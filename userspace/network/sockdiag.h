@@ -16,7 +16,8 @@ struct bm_sockets {
 };
 
 /*
- * Ends each TCP connection and connected UDP socket whose other end is d, in whatever state: its
+ * Ends each TCP connection and connected UDP socket whose other end is d (or, of who listens, whose
+ * port is d's and whose other end has that address), in whatever state but of listening: its
  * calls return ECONNABORTED, and TCP sends a reset, which still has to be let out. An MPTCP
  * connection loses the subflows that lead there. *ret_count gets how many there were, without
  * those in TIME_WAIT, which nobody has any more. The caller sees to it that no task is in a call on
