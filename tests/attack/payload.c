@@ -189,6 +189,8 @@ static const struct probe probes[] = {
 	{ "mmsg", probe_mmsg, 4, "sendmmsg to ADDRESS PORT and ADDRESS PORT" },
 	{ "mapped", probe_mapped, 3, "udp|tcp to a v4-mapped ADDRESS PORT" },
 	{ "udplite", probe_udplite, 3, "ADDRESS PORT connect|sendto" },
+	{ "from", probe_from, 3,
+	  "PORT ADDRESS PORT [fastopen|mptcp|udp|udpc]: out by a port of ours" },
 	{ "ping", probe_ping, 1, "ADDRESS by a ping socket" },
 	{ "ping6", probe_ping6, 1, "ADDRESS by an IPv6 ping socket" },
 	{ "raw", probe_raw, 1, "a raw socket to ADDRESS" },
