@@ -58,7 +58,7 @@ CLI := $(call objects,cli)
 
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
-	kernfs member device sysctl passed attributes tells terminal bind interfaces queued
+	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 
@@ -179,7 +179,7 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
 	policy/discover*.c confine/*.c))
 
 build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)

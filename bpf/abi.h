@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 7
+#define BM_ABI_VERSION 8
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -293,6 +293,21 @@ struct bm_carried_key {
 };
 #define BM_MAX_CARRIED 4096
 
+/* What the iterator `strangers` tells of: a socket of a Bench's process that no wall would meet. */
+struct bm_stranger {
+	__u32 bench;
+	__u32 pid; /* tgid, initial namespace */
+	__u32 family;
+	__u32 pad;
+};
+
+/* And the iterator `socket_cgroups`: a socket of that cgroup, which is the Bench's or below it. */
+struct bm_socket_cgroup {
+	__u32 bench;
+	__u32 pad;
+	__u64 id;
+};
+
 /* Whose port it is. In both the address is the other end's. */
 enum bm_side {
 	BM_SIDE_OUT,    /* the other end's: what the Bench may reach */
@@ -441,6 +456,8 @@ _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
+_Static_assert(sizeof(struct bm_stranger) == 16, "record");
+_Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_heard_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");

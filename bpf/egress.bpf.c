@@ -5,11 +5,11 @@
  */
 #include "listen.h"
 #include "packet.h"
+#include "within.h"
 
 #define LOOPBACK_IFINDEX 1 /* in every network namespace */
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
-#define TCP_OFFSET 12 /* of the header's length, behind which the flags are */
 #define TCP_RST 0x04
 
 /*
@@ -54,55 +54,48 @@ static __always_inline bool is_reset(struct __sk_buff *skb, const struct bm_dest
  * A listen grant opens nothing from inside: neither the SYN of a connection of the Bench's own goes
  * out, nor would its answer come in.
  */
-static __always_inline __u32 listen_packet_rule(const struct packet *p, bool out, __u8 flags)
+static __always_inline __u32 listen_packet_rule(struct __sk_buff *skb, const struct packet *p,
+						bool out)
 {
+	bool udp = p->other.protocol == IPPROTO_UDP;
 	__u32 rule;
 
-	if (p->other.protocol == IPPROTO_UDP && out)
+	if (udp && out)
 		return answer_rule(&p->other, p->local);
 	rule = listen_rule(&p->other, p->local);
 	if (rule != BM_RULE_NONE)
 		return rule;
-	if (p->other.protocol == IPPROTO_UDP)
-		hear(&p->other, p->local);
-	else if (flags == (out ? TCP_SYN : TCP_SYN | TCP_ACK))
+	if (out ? is_opening(skb, &p->other) : is_accepting(skb, &p->other))
 		return BM_RULE_LISTEN;
+	if (udp)
+		hear(&p->other, p->local);
 	return BM_RULE_NONE;
-}
-
-/* A grant is a way out: its destination doesn't open connections to the Bench with it. */
-static __always_inline __u32 packet_rule(struct __sk_buff *skb, const struct packet *p, bool out,
-					 bool listens)
-{
-	bool tcp = p->other.protocol == IPPROTO_TCP;
-	__u32 rule;
-	__u8 flags = 0;
-
-	if (!tcp && p->other.protocol != IPPROTO_UDP)
-		return BM_RULE_PACKET;
-	if (tcp && (listens || !out) && !opening_flags(skb, p, &flags))
-		return BM_RULE_PACKET;
-	rule = seal_rule(&p->other);
-	if (rule == BM_RULE_NONE && !out && flags == TCP_SYN)
-		rule = BM_RULE_NOT_SEALED;
-	if (rule == BM_RULE_NONE || !listens)
-		return rule;
-	return either_rule(rule, listen_packet_rule(p, out, flags));
 }
 
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
 	struct packet p = { .other.bench = cgroup->bench };
+	bool within = skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup), plain;
 	__u32 rule = BM_RULE_PACKET;
 	struct bm_event *event;
 
-	if (skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup))
+	if (within && !out)
 		return 1;
 	if (p.other.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
 		return 1;
-	if (skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &p) : parse6(skb, out, &p))
-		rule = packet_rule(skb, &p, out, cgroup->flags & BM_BENCH_LISTENS);
+	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &p) : parse6(skb, out, &p);
+	if (plain && (p.other.protocol == IPPROTO_TCP || p.other.protocol == IPPROTO_UDP)) {
+		if (within && !leads_outside(skb, &p.other))
+			return 1;
+		rule = seal_rule(&p.other);
+	}
+	if (rule == BM_RULE_NONE && !out && is_opening(skb, &p.other))
+		rule = BM_RULE_NOT_SEALED;
+	if (rule == BM_RULE_NOT_SEALED && within)
+		rule = BM_RULE_OUTSIDE;
+	else if (rule != BM_RULE_NONE && rule != BM_RULE_PACKET && cgroup->flags & BM_BENCH_LISTENS)
+		rule = either_rule(rule, listen_packet_rule(skb, &p, out));
 	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &p.other)))
 		return 1;
 	event = record_net(&p.other, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);

@@ -9,9 +9,6 @@
 #include "seal.h"
 
 #define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define TCP_FLAGS 13
-#define TCP_SYN 0x02
-#define TCP_ACK 0x10
 
 struct ports {
 	__be16 source;
@@ -21,7 +18,6 @@ struct ports {
 struct packet {
 	struct bm_dest_key other; /* the other end */
 	__be16 local;             /* the port at this one */
-	__u32 head;               /* bytes before the ports */
 };
 
 static __always_inline bool parse_ports(struct __sk_buff *skb, bool out, __u32 head,
@@ -31,7 +27,6 @@ static __always_inline bool parse_ports(struct __sk_buff *skb, bool out, __u32 h
 
 	if (bpf_skb_load_bytes(skb, head, &ports, sizeof(ports)))
 		return false;
-	p->head = head;
 	p->other.port = out ? ports.dest : ports.source;
 	p->local = out ? ports.source : ports.dest;
 	return true;
@@ -63,16 +58,6 @@ static __always_inline bool parse6(struct __sk_buff *skb, bool out, struct packe
 	__builtin_memcpy(p->other.address, out ? &ip.daddr : &ip.saddr, sizeof(p->other.address));
 	p->other.protocol = ip.nexthdr;
 	return ip.version == 6 && parse_ports(skb, out, sizeof(ip), p);
-}
-
-/* Which of SYN and ACK it has. */
-static __always_inline bool opening_flags(struct __sk_buff *skb, const struct packet *p,
-					  __u8 *ret_flags)
-{
-	if (bpf_skb_load_bytes(skb, p->head + TCP_FLAGS, ret_flags, 1))
-		return false;
-	*ret_flags &= TCP_SYN | TCP_ACK;
-	return true;
 }
 
 #endif

@@ -15,7 +15,7 @@ static int bound(const char *port, const struct sockaddr_storage *to, int type, 
 	return bind(fd, (struct sockaddr *)&own, len) < 0 ? -1 : fd;
 }
 
-int probe_from(char **args)
+int probe_by(char **args)
 {
 	const char *how = args[3] ? args[3] : "";
 	bool udp = !strncmp(how, "udp", 3);

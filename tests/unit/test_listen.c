@@ -25,7 +25,7 @@ static struct bm_destination listens(const char *peer, uint16_t port, uint8_t pr
 }
 
 static void change(const struct bm_destination *d,
-		   int (*fn)(const struct bm_nft *, const struct bm_destination *,
+		   int (*fn)(const struct bm_nft *, const struct bm_destination *, size_t,
 			     struct bm_error *),
 		   enum layers layers)
 {
@@ -33,9 +33,9 @@ static void change(const struct bm_destination *d,
 	struct bm_error err = {};
 
 	if (layers != BENCH_ALONE)
-		ok(fn(&link, d, &err), &err);
+		ok(fn(&link, d, 1, &err), &err);
 	if (layers != LINK_ALONE)
-		ok(fn(NFT(bench_ns), d, &err), &err);
+		ok(fn(NFT(bench_ns), d, 1, &err), &err);
 }
 
 static void open_port(const char *peer, uint16_t port, uint8_t protocol, enum layers layers)
@@ -43,7 +43,7 @@ static void open_port(const char *peer, uint16_t port, uint8_t protocol, enum la
 	struct bm_destination d = listens(peer, port, protocol);
 	struct bm_error err = {};
 
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
 	change(&d, bm_nft_add, layers);
 }
 
@@ -56,8 +56,8 @@ static void begin(enum layers layers)
 	struct bm_error err = {};
 
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d6, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d6, 1, &err), &err);
 	if (layers == BENCH_ALONE)
 		ok(bm_nft_destroy(&link, &err), &err);
 	if (layers == LINK_ALONE)
@@ -231,7 +231,7 @@ static void test_taken_back(void **state)
 	/* And one that nobody has accepted. */
 	fds[2] = dial_from(host_ns, OWN_HOST, 0, OWN_BENCH ":8080", PASS_MS);
 	assert_true(fds[2] >= 0);
-	ok(bm_sockets_destroy(&of, &d, &count, &err), &err);
+	ok(bm_sockets_destroy(&of, &d, 1, &count, &err), &err);
 	assert_int_equal(count, 2);
 	for (int i = 0; i < 3; i += 2) {
 		assert_true(ready(fds[i], POLLIN, PASS_MS));
@@ -266,7 +266,7 @@ static void test_peers(void **state)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		d = listens(refused[i], 8080, IPPROTO_TCP);
 		err = (struct bm_error){};
-		assert_int_equal(bm_link_setup(bench_ns, 7, &d, &err), -EPERM);
+		assert_int_equal(bm_link_setup(bench_ns, 7, &d, 1, &err), -EPERM);
 		assert_non_null(strstr(err.message, " is not this host"));
 		assert_int_equal(bm_link_peer(7, &d, &err), -EPERM);
 	}
@@ -280,7 +280,7 @@ static void test_peers(void **state)
 	free(list);
 	/* The same address and port in the other direction is another matter. */
 	d.listens = false;
-	ok(bm_nft_remove(&link, &d, &err), &err);
+	ok(bm_nft_remove(&link, &d, 1, &err), &err);
 	ok(bm_nft_list(&link, &list, &count, &err), &err);
 	assert_int_equal(count, 1);
 	free(list);

@@ -303,6 +303,38 @@ static void size(void **state)
 	refused(lab, &key, EBADMSG, "larger than any of ours");
 }
 
+/* As much as a seal may hold is written and read again, however long each part of it is. */
+static void largest(void **state)
+{
+	struct lab *lab = *state;
+	autosealed s = { .name = "p", .sealed = NOW, .expires = NOW + 86400 }, back = {};
+	autosealkey key = {};
+	struct bm_error err = {};
+
+	for (int i = 0; i < BM_SEALED_HOSTS; i++) {
+		struct bm_sealed_host *host = add_host(&s, "", (uint16_t)(10000 + i));
+
+		memset(host->from, '/', sizeof(host->from) - 1);
+		snprintf(host->host, sizeof(host->host), "x%060d.x%058d.x%058d.x%058d", i, 0, 0, 0);
+		for (int k = 0; k < BM_SEALED_ADDRESSES; k++) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "[2001:db8:1111:2222:3333:4444:%x:%x]:%d",
+				 0x1000 + i, 0x1000 + k, 10000 + i);
+			add(host, text, NOW, NOW + 50);
+			host->addresses[k].ttl = UINT32_MAX;
+		}
+	}
+	assert_int_equal(bm_seal_key_open(lab->fd, getuid(), true, &key, NULL), 0);
+	if (bm_seal_write(lab->fd, &key, &s, &err) < 0 ||
+	    bm_seal_read(lab->fd, getuid(), &key, "p", NOW, &back, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(back.host_count, BM_SEALED_HOSTS);
+	assert_int_equal(back.hosts[BM_SEALED_HOSTS - 1].address_count, BM_SEALED_ADDRESSES);
+	assert_null(bm_sealed_add_host(&back));
+	assert_null(bm_sealed_add_address(&back.hosts[0]));
+}
+
 static void keys(void **state)
 {
 	struct lab *lab = *state;
@@ -506,6 +538,7 @@ int main(void)
 		IN_LAB(aged),
 		IN_LAB(others_files),
 		IN_LAB(size),
+		IN_LAB(largest),
 		IN_LAB(keys),
 		cmocka_unit_test(strange),
 		cmocka_unit_test(fits),

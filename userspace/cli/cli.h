@@ -110,6 +110,8 @@ int cmd_attach(struct cli *cli, struct bm_error *err);
 int cmd_completion(struct cli *cli, struct bm_error *err);
 int cmd_create(struct cli *cli, struct bm_error *err);
 int cmd_destroy(struct cli *cli, struct bm_error *err);
+int cmd_freeze(struct cli *cli, struct bm_error *err);
+int cmd_thaw(struct cli *cli, struct bm_error *err);
 int cmd_detach(struct cli *cli, struct bm_error *err);
 int cmd_doctor(struct cli *cli, struct bm_error *err);
 int cmd_events(struct cli *cli, struct bm_error *err);

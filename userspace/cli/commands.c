@@ -8,8 +8,10 @@ const struct cli_option cli_options[OPT_MAX] = {
 			       "what runs in it may make user namespaces" },
 	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
+	[OPT_CPUS] = { "cpus", 0, "N", "limit of CPU time, as 2 or 0.5" },
 	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
 	[OPT_DEST] = { "dest", 0, "PATH", "where in the Bench it appears" },
+	[OPT_DISK] = { "disk", 0, "SIZE", "limit of what it writes to its root and /work" },
 	[OPT_ENV] = { "env", 'e', "K=V", "sets an environment variable; K alone takes yours" },
 	[OPT_EXCEPT] = { "except", 0, "NAME[:ro]", "leaves a name in the directory out, or ro" },
 	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
@@ -23,7 +25,9 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_IN] = { "in", 'i', "DIR", "grants a directory or file, ro, as /in/NAME" },
 	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
 	[OPT_MEMORY] = { "memory", 'm', "SIZE", "memory limit, as 512M or 2G" },
-	[OPT_NET] = { "net", 'n', "DEST", "grants a profile, or one destination: ADDR:PORT[/udp]" },
+	[OPT_NET] = { "net", 'n', "DEST",
+		      "grants a profile, or one destination: HOST:PORT or ADDR:PORT, /udp if not "
+		      "TCP" },
 	[OPT_FOR] = { "for", 0, "TIME", "the grant ends by itself after so long: 90s, 10m, 2h" },
 	[OPT_ON_REVOKE] = { "on-revoke", 0, "WHAT", "what becomes of who maps it: kill or report" },
 	[OPT_NO_IDMAP] = { "no-idmap", 0, NULL, "shows the files with the owners they have" },
@@ -31,11 +35,14 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_OUT] = { "out", 'o', "DIR", "grants a directory, rw, as /out/NAME; made if missing" },
 	[OPT_PID] = { "pid", 0, "PID", "the container this process is in" },
 	[OPT_PIDS] = { "pids", 0, "N", "limit of processes and threads" },
-	[OPT_PRIVATE] = { "private", 0, NULL, "allows a destination in a private network" },
+	[OPT_PRIVATE] = { "private", 0, NULL,
+			  "allows a destination in a private network: that address, or those of "
+			  "that host" },
 	[OPT_RIGHTS] = { "rights", 0, "ro|rw", "ro (the default) or rw" },
 	[OPT_ROOTFS] = { "rootfs", 0, "DIR", "root filesystem, never written to" },
 	[OPT_SINCE] = { "since", 0, "SEQ", "begins behind this number (with --bench)" },
 	[OPT_SOURCE] = { "source", 0, "PATH", "what is granted; may contain colons" },
+	[OPT_TIMEOUT] = { "timeout", 0, "TIME", "it is destroyed after so long: 90s, 10m, 2h" },
 	[OPT_TTY] = { "tty", 't', NULL, "gives the command a terminal of its own" },
 	[OPT_YES] = { "yes", 'y', NULL, "confirms without asking; recorded as such" },
 };
@@ -52,13 +59,14 @@ const char *const cli_sections[SECTION_MAX] = {
 	[SECTION_SYSTEM] = "The rest", [SECTION_HIDDEN] = "Hidden",
 };
 
-#define LIMITS (OPT(MEMORY) | OPT(PIDS))
+#define LIMITS (OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT))
+#define ROOT (OPT(ROOTFS) | OPT(IMAGE))
 #define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
 #define FILE_GRANT (OPT(EXCEPT) | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
-	(OPT(ROOTFS) | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |       \
-	 MODES | LIMITS | PROCESS)
+	(ROOT | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |      \
+	 LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -73,8 +81,8 @@ const struct cli_command cli_commands[] = {
 	  OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), 1u << FORMAT_COMPACT, 0, 0, false,
 	  { { "", OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), NULL } } },
 	{ "create", cmd_create, SECTION_BENCH, "makes a Bench that has nothing",
-	  OPT(ROOTFS) | MODES | LIMITS, 0, 0, 1, false,
-	  { { "[NAME]", OPT(ROOTFS) | MODES | LIMITS, NULL } } },
+	  ROOT | MODES | LIMITS, 0, 0, 1, false,
+	  { { "[NAME]", ROOT | MODES | LIMITS, NULL } } },
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
 	  OPT(PID) | OPT(CGROUP) | OPT(HOOK) | MODES | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
 	  { { "NAME CONTAINER", MODES | OPT(ADOPT) | OPT(YES), NULL },
@@ -82,6 +90,12 @@ const struct cli_command cli_commands[] = {
 	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
 	    { "NAME --hook", MODES | OPT(ADOPT) | OPT(YES), NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
+	  0, 0, 1, 1, false,
+	  { { "BENCH", 0, NULL } } },
+	{ "freeze", cmd_freeze, SECTION_BENCH, "stops all that runs in a Bench, at once",
+	  0, 0, 1, 1, false,
+	  { { "BENCH", 0, NULL } } },
+	{ "thaw", cmd_thaw, SECTION_BENCH, "lets a frozen Bench go on",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
 	{ "destroy", cmd_destroy, SECTION_BENCH, "ends a Bench and all that runs in it",
@@ -98,18 +112,19 @@ const struct cli_command cli_commands[] = {
 	  0, 2, 3, false,
 	  { { "BENCH file SRC[:DEST][:ro|rw]", FILE_GRANT, NULL },
 	    { "BENCH file --source PATH", OPT(DEST) | OPT(RIGHTS) | FILE_GRANT, NULL },
-	    { "BENCH net PROFILE|ADDR:PORT[/udp]", OPT(PRIVATE) | OPT(FOR) | OPT(YES), NULL },
+	    { "BENCH net PROFILE|HOST:PORT|ADDR:PORT[/udp]", OPT(PRIVATE) | OPT(FOR) | OPT(YES), NULL },
 	    { "BENCH listen PORT[/udp]", OPT(FROM) | OPT(FOR) | OPT(YES), NULL } } },
 	{ "revoke", cmd_revoke, SECTION_GRANT, "takes a grant back, or all of a Bench",
 	  OPT(ALL), 0, 1, 2, false,
 	  { { "GRANT [HOST]", 0, NULL }, { "BENCH --all", 0, NULL } } },
 	{ "profile", cmd_profile, SECTION_GRANT, "shows and seals named sets of destinations",
-	  OPT(IMAGE) | OPT(ROOTFS) | OPT(YES), 1u << FORMAT_NAMES, 1, 2, false,
+	  OPT(IMAGE) | OPT(ROOTFS) | OPT(PRIVATE) | OPT(YES), 1u << FORMAT_NAMES, 1, 2, false,
 	  { { "ls", 0, NULL },
 	    { "show NAME", 0, NULL },
-	    { "seal NAME", OPT(IMAGE) | OPT(ROOTFS) | OPT(YES), NULL },
+	    { "seal NAME", OPT(IMAGE) | OPT(ROOTFS) | OPT(PRIVATE) | OPT(YES), NULL },
 	    { "verify [NAME]", 0, NULL },
-	    { "refresh NAME", OPT(YES), NULL } } },
+	    { "refresh NAME", OPT(YES), NULL },
+	    { "unseal NAME", 0, NULL } } },
 	{ "doctor", cmd_doctor, SECTION_SYSTEM, "says whether this kernel can enforce, or why not",
 	  0, 0, 0, 0, false,
 	  { { "", 0, NULL } } },

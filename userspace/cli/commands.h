@@ -17,8 +17,10 @@ enum cli_opt {
 	OPT_ALLOW_USERNS,
 	OPT_BENCH,
 	OPT_CGROUP,
+	OPT_CPUS,
 	OPT_CWD,
 	OPT_DEST,
+	OPT_DISK,
 	OPT_ENV,
 	OPT_EXCEPT,
 	OPT_EXEC,
@@ -44,6 +46,7 @@ enum cli_opt {
 	OPT_ROOTFS,
 	OPT_SINCE,
 	OPT_SOURCE,
+	OPT_TIMEOUT,
 	OPT_TTY,
 	OPT_YES,
 	OPT_MAX,
@@ -82,7 +85,7 @@ struct cli_form {
 	uint64_t options;
 	const char *tail;
 };
-#define CLI_FORMS 5
+#define CLI_FORMS 6
 
 struct cli;
 

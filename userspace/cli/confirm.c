@@ -93,6 +93,10 @@ static void print_net(FILE *out, struct json_object *c)
 {
 	char shown[CLI_SHOWN];
 
+	if (bm_json_bool(c, "seals")) {
+		cli_host_confirm_print(out, c);
+		return;
+	}
 	if (bm_json_string(c, "profile")) {
 		print_profile(out, c);
 		return;

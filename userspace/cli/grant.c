@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/confirm.h"
 #include "cli/parse.h"
+#include "cli/profile.h"
 #include "cli/progress.h"
 #include "cli/source.h"
 #include "cli/text.h"
@@ -22,12 +23,17 @@ int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_objec
 	int r;
 
 	r = cli_call(socket, op, request, fd, fd ? 1 : 0, &seen, err);
+	cli_progress_done();
 	if (r == 0)
 		r = cli_reply_object(seen, "confirm", &confirm, err);
 	if (r < 0)
 		return r;
 	if (!json_object_object_get_ex(confirm, "token", &token))
 		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"token\"");
+	if (bm_json_bool(confirm, "seals"))
+		r = cli_profile_items(socket, confirm, err);
+	if (r < 0)
+		return r;
 	r = cli_confirm(confirm, cli_has(&cli->args, OPT_YES), out, &how, err);
 	if (r < 0)
 		return r;
@@ -140,7 +146,11 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 		bm_json_add_string(request, "destination", destination);
 		bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
 	}
-	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
+	/* A name is resolved, and not every resolver is quick. */
+	cli_progress("resolving ...");
+	r = cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
+	cli_progress_done();
+	return r;
 }
 
 /* From SRC:DEST:RIGHTS or the long form; grant points into spec and the arguments. */
@@ -231,8 +241,8 @@ static int check_kind(struct cli *cli, const char *kind, struct bm_error *err)
 	} else if (!strcmp(kind, "net")) {
 		if (args->operand_count < 3 || args->seen & (files | OPT(FROM)))
 			return cli_usage(cli, err,
-					 "grant: net takes PROFILE or ADDR:PORT[/udp], --private "
-					 "and --for");
+					 "grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], "
+					 "--private and --for");
 	} else if (!strcmp(kind, "listen")) {
 		if (args->operand_count < 3 || args->seen & (files | OPT(PRIVATE)))
 			return cli_usage(cli, err,
@@ -282,9 +292,14 @@ int cmd_grant(struct cli *cli, struct bm_error *err)
 		r = cli_reply_object(reply, "grant", &grant, err);
 	if (r < 0)
 		return r;
-	if (cli->format == FORMAT_JSON)
+	if (cli->format == FORMAT_JSON && bm_json_get(reply, "refreshed", json_type_array))
+		bm_json_add(grant, "refreshed",
+			    json_object_get(bm_json_get(reply, "refreshed", json_type_array)));
+	if (cli->format == FORMAT_JSON) {
 		cli_print_json(stdout, grant);
-	else
+	} else {
 		cli_grant_print(grant);
+		cli_profile_refreshed_print(stdout, reply);
+	}
 	return 0;
 }

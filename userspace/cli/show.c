@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/confirm.h"
+#include "cli/limits.h"
 #include "cli/text.h"
 
 static struct json_object *grants_of(struct json_object *reply)
@@ -78,6 +79,7 @@ static void print_bench(struct json_object *bench)
 	if (created)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
 		       cli_age(created, (uint64_t)time(NULL), age));
+	cli_limits_print(stdout, bench);
 	printf("%-9s  %s", "denied", cli_show_key(bench, "denied", denied, sizeof(denied)));
 	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
 		printf(" (events lost: %lld)", (long long)lost);

@@ -12,6 +12,7 @@
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/chosen.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/lifetime.h"
 
 static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 {
@@ -25,33 +26,6 @@ static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 	if (model_find(&d->model, name))
 		return bm_fail(err, EEXIST, "bench-name", "take another name",
 			       "there is a Bench %s already", name);
-	return 0;
-}
-
-static int limits_of(struct json_object *request, struct bm_box *box, struct bm_error *err)
-{
-	static const char *const known[] = { "memory", "pids", NULL };
-	struct json_object *limits = bm_json_get(request, "limits", json_type_object);
-	int64_t memory = 0, pids = 0;
-	int r;
-
-	if (!limits)
-		return 0;
-	r = bm_json_only(limits, known, "limits", err);
-	if (r < 0)
-		return r;
-	json_object_object_foreach(limits, key, value) {
-		if (!json_object_is_type(value, json_type_int))
-			return bm_fail(err, EINVAL, "limits", "give a number of bytes or processes",
-				       "limit \"%s\" is no number", key);
-	}
-	bm_json_int(limits, "memory", &memory);
-	bm_json_int(limits, "pids", &pids);
-	if (memory < 0 || (memory && memory < 1 << 20) || pids < 0)
-		return bm_fail(err, EINVAL, "limits", "memory at least 1M, pids at least 1",
-			       "the limits make no sense");
-	box->memory = (uint64_t)memory;
-	box->pids = (uint64_t)pids;
 	return 0;
 }
 
@@ -80,6 +54,7 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_string(fields, "created", bench->created);
+	lifetime_add(fields, bench);
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
 	if (r == 0)
@@ -123,6 +98,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	struct bm_source source;
 	enum bench_exec mode;
 	struct bench *bench;
+	int64_t seconds = 0;
 	int r;
 
 	if (message->fd_count != 1)
@@ -139,7 +115,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		r = bm_fail(err, ENOTDIR, "object-kind", "give the root directory of one",
 			    "the root file system is no directory");
 	if (r == 0)
-		r = limits_of(message->json, &box, err);
+		r = limits_of_request(message->json, &box.limits, &seconds, err);
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0 && model_free_slot(&d->model, &box.slot) < 0)
@@ -154,6 +130,8 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->slot = box.slot;
 	bench->exec = mode;
 	bench->userns = box.userns = bm_json_bool(message->json, "userns");
+	bench->limits = box.limits;
+	bench->seconds = seconds;
 	box.name = bench->name;
 	box.image = mode == EXEC_IMAGE;
 	bench->first_event = bm_store_position(d->store);
@@ -163,6 +141,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		end_half_made(d, bench);
 		return r;
 	}
+	lifetime_await(d);
 	daemon_log(LOG_LEVEL_INFO, "Bench %s created", name);
 	*ret_reply = bench_reply(d, bench);
 	return 0;
@@ -264,6 +243,10 @@ int request_detach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (bench->origin != ORIGIN_ATTACHED)
 		return bm_fail(err, EINVAL, "detach", "`benchmon destroy` ends it",
 			       "Bench %s was made by benchmon and can't be let go", bench->name);
+	/* It would run without walls, or stand still with nobody who knows why. */
+	if (bench->frozen)
+		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it, or end the container",
+			       "Bench %s is frozen", bench->name);
 	reply = json_object_new_object();
 	revoked = json_object_new_array();
 	bm_json_add_string(reply, "bench", bench->name);

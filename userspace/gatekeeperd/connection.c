@@ -14,7 +14,7 @@
 #include "base/escape.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/destinations.h"
-#include "gatekeeperd/profiles.h"
+#include "gatekeeperd/sealing.h"
 
 #define MAX_CONNECTIONS 256
 
@@ -34,6 +34,8 @@ static const struct {
 	  { "bench", "container", "exec", "userns", "adopt", NULL } },
 	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
 	{ "detach", request_detach, 0, false, { "bench", NULL } },
+	{ "freeze", request_freeze, 0, false, { "bench", NULL } },
+	{ "thaw", request_thaw, 0, false, { "bench", NULL } },
 	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
 	{ "grant",
 	  request_grant,
@@ -49,8 +51,9 @@ static const struct {
 	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },
 	{ "profile-show", request_profile_show, 0, false, { "name", "offset", NULL } },
 	{ "profile-verify", request_profile_verify, 0, false, { "name", NULL } },
-	{ "profile-seal", request_profile_seal, 1, false, { "name", "image", NULL } },
+	{ "profile-seal", request_profile_seal, 1, false, { "name", "image", "private", NULL } },
 	{ "profile-refresh", request_profile_refresh, 0, false, { "name", NULL } },
+	{ "profile-unseal", request_profile_unseal, 0, false, { "name", NULL } },
 	{ "profile-pending", request_profile_pending, 0, false, { "token", "offset", NULL } },
 	{ "exec", request_exec, 3, false, { "bench", "argv", "env", "cwd", "tty", NULL } },
 };

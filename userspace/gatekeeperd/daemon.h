@@ -38,6 +38,7 @@ struct pending {
 	char profile[BM_PROFILE_NAME_LEN], seal[BM_SEAL_DIGEST_LEN];
 	int64_t seal_expiry;
 	bool uploads;
+	bool seals; /* sealing.h has the other half, and both are confirmed at once */
 	struct grant_hosts hosts;
 	int64_t seconds; /* it ends by itself after so many; 0: not */
 };
@@ -50,7 +51,7 @@ struct connection {
 	int pidfd; /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
-	struct sealing *sealing;   /* profiles.h */
+	struct sealing *sealing;   /* sealing.h */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
@@ -70,6 +71,9 @@ struct execution {
 	bool failed, dead;
 };
 
+/* What is done by itself when its time has come. */
+enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, DAEMON_TIMERS };
+
 struct daemon {
 	struct model model;
 	struct bm_kernel *kernel;
@@ -82,6 +86,7 @@ struct daemon {
 	struct execution *executions;
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
+	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;
 };
 
@@ -93,7 +98,7 @@ void daemon_log_error(const char *what, const struct bm_error *err);
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
 /* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
-void daemon_timer(struct daemon *d, uint64_t ns);
+void daemon_timer(struct daemon *d, enum daemon_timer which, uint64_t ns);
 
 /* ledger lines: fields is taken over. */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
@@ -154,6 +159,10 @@ int request_attach(struct daemon *, struct connection *, struct bm_message *, st
 		   struct bm_error *);
 int request_detach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
 		   struct bm_error *);
+int request_freeze(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		   struct bm_error *);
+int request_thaw(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
+		 struct bm_error *);
 int request_destroy(struct daemon *, struct connection *, struct bm_message *,
 		    struct json_object **, struct bm_error *);
 int request_grant(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
@@ -182,6 +191,8 @@ int request_profile_seal(struct daemon *, struct connection *, struct bm_message
 			 struct json_object **, struct bm_error *);
 int request_profile_refresh(struct daemon *, struct connection *, struct bm_message *,
 			    struct json_object **, struct bm_error *);
+int request_profile_unseal(struct daemon *, struct connection *, struct bm_message *,
+			   struct json_object **, struct bm_error *);
 int request_profile_pending(struct daemon *, struct connection *, struct bm_message *,
 			    struct json_object **, struct bm_error *);
 

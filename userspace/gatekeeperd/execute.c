@@ -252,10 +252,9 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	if (!argv_list || !argv_list[0] || !argv_list[0][0] || message->fd_count != 3 || !env_list)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "exec: needs a command and three fds");
-	if (bench->state != BENCH_READY || !bench_alive(bench))
-		return bm_fail(err, ESRCH, NULL, "see `benchmon ls`", "Bench %s has ended",
-			       bench->name);
-	r = check_stdio(message->fds, bm_json_bool(message->json, "tty"), err);
+	r = bench_usable(bench, err);
+	if (r == 0)
+		r = check_stdio(message->fds, bm_json_bool(message->json, "tty"), err);
 	if (r == 0)
 		r = record_exec(d, bench, argv, c->uid, err);
 	if (r < 0)

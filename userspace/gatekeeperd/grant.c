@@ -23,11 +23,14 @@
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
-#include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/sealing.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
+	if (bench->frozen)
+		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it", "Bench %s is frozen",
+			       bench->name);
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
 	return bm_fail(err, ESRCH, NULL,
@@ -252,7 +255,7 @@ static int prepare(struct daemon *d, struct connection *c, struct bench *bench,
 	case GRANT_FILE:
 		return prepare_file(d, c, bench, message, p, err);
 	case GRANT_NET:
-		return grant_net_prepare(d, bench, message, p, err);
+		return grant_net_prepare(d, c, bench, message, err);
 	default:
 		return listen_prepare(bench, message, p, err);
 	}
@@ -276,12 +279,11 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		r = prepare_end(message, p, err);
 	if (r == 0)
 		r = prepare(d, c, bench, message, p, err);
-	if (r < 0) {
+	if (r < 0)
 		pending_drop(c);
-		return r;
-	}
-	*ret_reply = pending_offer(d, c, bench);
-	return 0;
+	else if (!sealing_busy(c->sealing))
+		*ret_reply = pending_offer(d, c, bench);
+	return r;
 }
 
 /*
@@ -440,15 +442,15 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
-	bool seals = token && sealing_awaits(c->sealing, token);
+	bool seals = token && sealing_awaits(c, token);
 	int r;
 
-	if (!seals && (!token || !*token || strcmp(token, c->pending.token)))
+	if (!seals && (!token || !*token || c->pending.seals || strcmp(token, c->pending.token)))
 		return bm_fail(err, ENOENT, "confirmation", "grant it again",
 			       "nothing on this connection awaits that confirmation");
 	if (!how || (strcmp(how, "tty") && strcmp(how, "yes")))
 		return bm_fail(err, EINVAL, "protocol", NULL, "confirm: \"how\" is tty or yes");
-	if (seals)
+	if (seals && !c->sealing->grant)
 		return sealing_confirm(d, c, how, ret_reply, err);
 	bench = model_find_id(&d->model, c->pending.bench_id);
 	if (!bench)
@@ -458,8 +460,11 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	if (r < 0)
 		return r;
 	g = grant_of_pending(bench, c, how);
-	if (!g)
-		return -ENOMEM;
+	r = !g ? -ENOMEM : seals ? sealing_seal(d, c, how, err) : 0;
+	if (r < 0) {
+		pending_drop(c);
+		return r;
+	}
 	bench->last_grant = g->number;
 	r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
 	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
@@ -467,6 +472,8 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	pending_drop(c);
 	if (r < 0) {
 		record_failed(d, bench, g);
+		if (seals)
+			sealing_undo(d, c->sealing);
 		recall_review(d);
 		return r;
 	}
@@ -474,6 +481,8 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
 	bench_add_grant(bench, TAKE_PTR(g));
+	if (seals)
+		sealing_settle(d, c->sealing, *ret_reply);
 	recall_regranted(d, bench);
 	recall_review(d);
 	return 0;

@@ -21,6 +21,7 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
@@ -336,6 +337,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
+		r = bm_strangers_check(d->kernel, bench->id, err);
+	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
@@ -351,7 +354,7 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	return r;
 }
 
-static int record_ready(struct daemon *d, const struct bench *bench, struct bm_error *err)
+static int record_ready(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
 	struct json_object *fields = json_object_new_object(),
 			   *namespaces = json_object_new_object();
@@ -364,21 +367,22 @@ static int record_ready(struct daemon *d, const struct bench *bench, struct bm_e
 		bm_json_add_int(namespaces, bm_namespace_names[i], (int64_t)bench->namespaces[i]);
 	bm_json_add(fields, "namespaces", namespaces);
 	bm_json_add(fields, "shared", bench_shared_to_json(bench));
+	lifetime_begin(fields, bench);
 	return bench_record(d, bench, "ready", fields, err);
 }
 
 int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up *how,
 		   struct bm_error *err)
 {
-	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	int r = bm_cgroup_freeze(&bench->cgroup, true, err);
+	bool was;
+	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
 	if (r == 0)
 		r = bring_up_frozen(d, bench, how, err);
 	if (r == 0)
 		r = record_ready(d, bench, err);
 	/* A container that was paused stays paused. */
-	if (!paused && bm_cgroup_freeze(&bench->cgroup, false, err) < 0 && r == 0)
+	if (bm_cgroup_resume(&bench->cgroup, was, err) < 0 && r == 0)
 		r = -EIO;
 	if (r < 0)
 		take_down(d, bench);

@@ -55,7 +55,7 @@ static int port_from_json(struct json_object *json, struct bm_destination *ret,
 
 static bool has_peer(const struct grant_hosts *hosts, const struct bm_destination *d)
 {
-	for (size_t i = 0; hosts->count && i < hosts->list->count; i++)
+	for (size_t i = 0; i < hosts->list->count; i++)
 		if (bm_destination_equal(&hosts->list->list[i].to, d))
 			return true;
 	return false;
@@ -75,7 +75,7 @@ static int add_peer(struct grant_hosts *hosts, struct bm_destination peer, struc
 	if (has_peer(hosts, &peer))
 		return bm_fail(err, EINVAL, "listen", "name it once", "%s is named twice",
 			       bm_peer_format(&peer, text));
-	return hosts_add_address(hosts, &peer);
+	return host_add(hosts->list, &peer, 0);
 }
 
 int listen_from_json(struct json_object *json, struct grant_hosts *ret, struct bm_error *err)
@@ -90,8 +90,12 @@ int listen_from_json(struct json_object *json, struct grant_hosts *ret, struct b
 	     json_object_array_length(from) > PEERS_MAX))
 		r = bm_fail(err, EINVAL, "protocol", NULL,
 			    "listen: \"from\" is a list of 1 to %d addresses", PEERS_MAX);
+	if (r == 0 && from && !hosts_add(&hosts, ""))
+		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && from && i < json_object_array_length(from); i++)
 		r = add_peer(&hosts, peer, json_object_array_get_idx(from, i), err);
+	if (r == 0)
+		r = hosts_sort(&hosts);
 	if (r < 0)
 		return r;
 	*ret = hosts;
@@ -155,7 +159,7 @@ static int add_host_end(const struct bench *bench, struct json_object *json, boo
 	if (r < 0)
 		return r;
 	bm_peer_of_link(bench->id, true, true, &peer);
-	return hosts_add_address(hosts, &peer);
+	return hosts_of_address(&peer, hosts);
 }
 
 int listen_prepare(const struct bench *bench, struct bm_message *message, struct pending *p,

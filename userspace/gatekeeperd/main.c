@@ -25,8 +25,9 @@
 #include "bench/pin.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
-#include "gatekeeperd/profiles.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 
@@ -131,8 +132,10 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	uint64_t count;
 
 	(void)events;
-	if (read(w->fd, &count, sizeof(count)) == sizeof(count))
-		recall_review(d);
+	if (read(w->fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	recall_review(d);
+	lifetime_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)

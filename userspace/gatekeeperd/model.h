@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "bench/cgroup.h"
+#include "bench/limits.h"
 #include "bench/target.h"
 #include "gatekeeperd/backoff.h"
 #include "network/address.h"
@@ -56,9 +57,16 @@ struct grant_host {
 	bool revoked; /* this one alone */
 };
 
+/* Where one of its destinations stands. */
+struct grant_place {
+	uint32_t host, dest;
+};
+
 struct grant_hosts {
 	struct grant_host *list;
 	size_t count;
+	struct grant_place *places; /* of all of them, by destination (destinations.c) */
+	size_t place_count;
 };
 
 struct grant {
@@ -107,6 +115,11 @@ struct bench {
 	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
 	int net;                        /* its network, where shared: that outlives its init */
 	bool userns;                    /* it may make user namespaces */
+	bool frozen;                    /* by an operator, until thawed */
+	struct bm_limits limits;        /* created ones */
+	int64_t seconds;                /* it may live, once it is ready; 0: no end */
+	uint64_t deadline_ns;           /* CLOCK_BOOTTIME; when it is destroyed, 0: never */
+	struct backoff overdue;         /* of destroying it */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
 	uint32_t last_grant;          /* the highest number ever used */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
@@ -60,7 +61,8 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	bench->begun = true;
 	bench->userns = bm_json_bool(json, "userns");
 	take_place(bench, json);
-	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0)
+	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0 ||
+	    lifetime_replay(json, bench) < 0)
 		return -EBADMSG;
 	return bench_origin_parse(bm_json_string(json, "origin"), &bench->origin);
 }
@@ -179,6 +181,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		take_place(bench, json);
 		r = bench_shared_parse(bm_json_get(json, "shared", json_type_array),
 				       &bench->shared);
+		if (r == 0)
+			r = lifetime_replay(json, bench);
 		bench->state = BENCH_READY;
 	} else if (!strcmp(event, "own-objects")) {
 		json_object_put(bench->detached);
@@ -190,6 +194,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);
+	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {
+		bench->frozen = *event == 'f';
 	} else if (!strcmp(event, "revoke")) {
 		r = replay_revoke(bench, json);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {

@@ -55,6 +55,7 @@ struct bm_kernel {
 	int program[BM_CGROUP_PROGRAM_MAX];
 	int recall[BM_RECALL_PROGRAM_MAX];
 	int queued_list;                   /* an iterator */
+	int strangers, socket_cgroups;     /* others */
 	volatile struct bm_config *config; /* the programs' own memory, mapped */
 	struct ring_buffer *ring;
 	void (*event)(void *ctx, const void *record, size_t size);

@@ -107,6 +107,19 @@ bool bm_recall_attached(struct bm_kernel *kernel);
 int bm_queued_count(struct bm_kernel *kernel, uint32_t bench, size_t *ret_count,
 		    struct bm_error *err);
 
+/*
+ * -EBUSY, with the reason, when a process of the Bench has a socket that no wall would meet again:
+ * of a family that a Bench may not have, or for the network and made outside of its cgroup.
+ */
+int bm_strangers_check(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
+
+/*
+ * Adds to a list on the heap, which stays the caller's, the ids of the cgroups that the Bench's
+ * sockets are of: among them those that were removed. Each is there once.
+ */
+int bm_socket_cgroups(struct bm_kernel *kernel, uint32_t bench, uint64_t **list, size_t *count,
+		      struct bm_error *err);
+
 /* A file that the runtime or the operator gave a process of the Bench; device as st_dev. */
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 bool bm_carried(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);

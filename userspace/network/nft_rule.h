@@ -18,6 +18,7 @@ enum bm_step_kind {
 	BM_STEP_CGROUP,
 	BM_STEP_PAYLOAD,
 	BM_STEP_CT_STATE,
+	BM_STEP_ROUTE_TYPE,
 	BM_STEP_MASK,
 	BM_STEP_CMP,
 	BM_STEP_LOOKUP,
@@ -65,6 +66,11 @@ struct bm_rule {
 #define BM_CT_STATE(n)                                                                             \
 	{                                                                                          \
 		.kind = BM_STEP_CT_STATE, .reg = BM_REG(n)                                         \
+	}
+/* RTN_* of the address it is for. */
+#define BM_ROUTE_TYPE(n)                                                                           \
+	{                                                                                          \
+		.kind = BM_STEP_ROUTE_TYPE, .reg = BM_REG(n)                                       \
 	}
 #define BM_MASK(n, len_, ...)                                                                      \
 	{                                                                                          \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What has been sealed: the addresses that a profile's hosts had when somebody confirmed them,
- * signed with a key of root's. STATE/profiles/NAME.json holds it in a first line, and the signature
- * over exactly these bytes, newline included, in a second one.
+ * signed with a key of root's. STATE/profiles/NAME.json (a comma in place of the slash that a name
+ * may have) holds it in a first line, and the signature over exactly these bytes, newline included,
+ * in a second one.
  */
 #ifndef BENCHMON_SEAL_H
 #define BENCHMON_SEAL_H
@@ -87,6 +88,11 @@ void bm_seal_key_done(struct bm_seal_key *key);
 /* Replaces what is sealed under that name; on disk, all of it or nothing, when it returns. */
 int bm_seal_write(int state_dir, const struct bm_seal_key *key, const struct bm_sealed *sealed,
 		  struct bm_error *err);
+
+/* Forgets it, whether it is believed or not. -ENOENT: not sealed. */
+int bm_seal_remove(int state_dir, const char *name, struct bm_error *err);
+/* Of which profile a file of the directory is the seal; -EINVAL: of none. */
+int bm_seal_file_name(const char *file, char ret_name[BM_PROFILE_NAME_LEN]);
 
 /*
  * Reads and verifies it. -ENOENT: not sealed; -EPERM: somebody else's file, or one that others can
