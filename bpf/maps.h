@@ -56,6 +56,14 @@ struct {
 	__type(value, struct bm_dest);
 } destinations SEC(".maps") __weak;
 
+/* Who finds no room any more has to ask again before he is answered. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, BM_MAX_HEARD);
+	__type(key, struct bm_heard_key);
+	__type(value, __u64);
+} heard SEC(".maps") __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -183,6 +183,7 @@ static const struct probe probes[] = {
 
 	{ "tcp", probe_tcp, 2,
 	  "ADDRESS PORT [nonblock|fastopen|mptcp|mptcp-fastopen|bound|device]" },
+	{ "by", probe_by, 3, "PORT ADDRESS PORT [fastopen|mptcp|udp|udpc]: out by a port of ours" },
 	{ "from", probe_from, 4, "TCP to ADDRESS PORT from ADDRESS PORT" },
 	{ "udp", probe_udp, 2, "ADDRESS PORT: sendto" },
 	{ "udpc", probe_udpc, 2, "ADDRESS PORT: connect and send" },

@@ -109,7 +109,7 @@ probe_fn probe_reads, probe_write, probe_device, tool_write_fd;
 /* net.c, packet.c */
 probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;
 probe_fn probe_raw, probe_packet, probe_route, probe_record, probe_rthdr, probe_big, probe_loopback;
-probe_fn probe_self, probe_switch, probe_ping6, probe_from;
+probe_fn probe_self, probe_switch, probe_ping6, probe_from, probe_by;
 
 /* option.c */
 probe_fn probe_member, probe_option, probe_forge, probe_cork, probe_again, probe_unspec;

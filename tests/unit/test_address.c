@@ -285,7 +285,9 @@ static void test_checked(void **state)
 
 static void test_nonsense(void **state)
 {
-	struct bm_destination d = { { [10] = 0xff, 0xff, 198, 51, 100, 10 }, 443, IPPROTO_TCP };
+	struct bm_destination d = {
+		{ [10] = 0xff, 0xff, 198, 51, 100, 10 }, 443, IPPROTO_TCP, false
+	};
 
 	(void)state;
 	assert_int_equal(bm_destination_check(&d, false, NULL), 0);

@@ -92,6 +92,12 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *destination,
 		  FILE *out, struct json_object **ret_reply, struct bm_error *err);
 
+/* grant.c: --for into a request. */
+int cli_add_duration(struct cli *cli, struct json_object *request, struct bm_error *err);
+/* listen.c: port as typed, and the --from among the arguments; the rest as above. */
+int cli_grant_listen(struct cli *cli, int socket, const char *bench, const char *port, FILE *out,
+		     struct json_object **ret_reply, struct bm_error *err);
+
 /* grant.c: the two steps of a grant that op asks for; out and -ECANCELED as above. */
 int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_object *request,
 		  const int *fd, FILE *out, struct json_object **ret_reply, struct bm_error *err);

@@ -28,6 +28,7 @@ enum cli_opt {
 	OPT_FOLLOW,
 	OPT_FOR,
 	OPT_FORMAT,
+	OPT_FROM,
 	OPT_HEAD,
 	OPT_HELP,
 	OPT_HOOK,

@@ -100,7 +100,7 @@ int cmd_completion(struct cli *cli, struct bm_error *err)
 	       "\telif ((COMP_CWORD == 2)) && [[ $operands ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
 	       "\telif [[ ${COMP_WORDS[1]} == grant ]] && ((COMP_CWORD == 3)); then\n"
-	       "\t\tCOMPREPLY=($(compgen -W 'file net' -- \"$cur\"))\n"
+	       "\t\tCOMPREPLY=($(compgen -W 'file net listen' -- \"$cur\"))\n"
 	       "\telif [[ ${COMP_WORDS[1]} == profile && $COMP_CWORD == 3 ||\n"
 	       "\t\t${COMP_WORDS[1]}${COMP_WORDS[3]} == grantnet && $COMP_CWORD == 4 ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$(benchmon profile ls --format names "

@@ -197,7 +197,7 @@ static const struct grant_dest *hosts_have(const struct grant_hosts *hosts,
 
 static const struct grant_dest *reached_by(const struct grant *g, const struct bm_destination *d)
 {
-	if (g->kind != GRANT_NET)
+	if (!grant_has_destinations(g))
 		return NULL;
 	return hosts_have(&g->hosts, NULL, d) ?: hosts_have(&g->next_hosts, NULL, d);
 }

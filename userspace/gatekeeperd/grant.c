@@ -20,6 +20,7 @@
 #include "bench/userns.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
@@ -196,21 +197,11 @@ static void add_owner(struct json_object *json, const struct bm_source *s)
 	bm_json_add_int(json, "gid", s->gid);
 }
 
-static struct json_object *describe(const struct pending *p)
+static void describe_file(struct json_object *json, const struct pending *p)
 {
-	struct json_object *json = json_object_new_object();
 	const struct bm_source *s = &p->source;
-	char text[BM_DESTINATION_LEN];
+	char text[32];
 
-	bm_json_add_string(json, "token", p->token);
-	bm_json_add_string(json, "bench", p->bench);
-	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
-	if (p->seconds)
-		bm_json_add_int(json, "for", p->seconds);
-	if (p->kind == GRANT_NET) {
-		grant_net_describe(json, p);
-		return json;
-	}
 	bm_json_add_string(json, "path", s->path);
 	bm_json_add_string(json, "type", s->directory ? "directory" : "file");
 	add_owner(json, s);
@@ -228,6 +219,24 @@ static struct json_object *describe(const struct pending *p)
 	if (p->except_count)
 		bm_json_add(json, "except", excepts_to_json(p->excepts, p->except_count, false));
 	bm_json_add_bool(json, "adopted", p->adopted);
+}
+
+static struct json_object *describe(const struct pending *p)
+{
+	struct json_object *json = json_object_new_object();
+
+	bm_json_add_string(json, "token", p->token);
+	bm_json_add_string(json, "bench", p->bench);
+	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
+	if (p->seconds)
+		bm_json_add_int(json, "for", p->seconds);
+	bm_json_add_bool(json, "egress", grant_kind_is_egress(p->kind));
+	if (p->kind == GRANT_NET)
+		grant_net_describe(json, p);
+	else if (p->kind == GRANT_LISTEN)
+		listen_to_json(json, &p->hosts);
+	else
+		describe_file(json, p);
 	return json;
 }
 
@@ -243,6 +252,19 @@ struct json_object *pending_offer(struct daemon *d, struct connection *c, const 
 	return reply;
 }
 
+static int prepare(struct daemon *d, struct connection *c, struct bench *bench,
+		   struct bm_message *message, struct pending *p, struct bm_error *err)
+{
+	switch (p->kind) {
+	case GRANT_FILE:
+		return prepare_file(d, c, bench, message, p, err);
+	case GRANT_NET:
+		return grant_net_prepare(d, c, bench, message, err);
+	default:
+		return listen_prepare(bench, message, p, err);
+	}
+}
+
 int request_grant(struct daemon *d, struct connection *c, struct bm_message *message,
 		  struct json_object **ret_reply, struct bm_error *err)
 {
@@ -255,12 +277,12 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	if (r == 0)
 		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
-		r = bm_fail(err, EINVAL, "protocol", "give file or net", "grant: unknown kind");
+		r = bm_fail(err, EINVAL, "protocol", "give file, net or listen",
+			    "grant: unknown kind");
 	if (r == 0)
 		r = prepare_end(message, p, err);
 	if (r == 0)
-		r = p->kind == GRANT_FILE ? prepare_file(d, c, bench, message, p, err)
-					  : grant_net_prepare(d, c, bench, message, err);
+		r = prepare(d, c, bench, message, p, err);
 	if (r < 0)
 		pending_drop(c);
 	else if (!sealing_busy(c->sealing))
@@ -413,6 +435,7 @@ static struct json_object *granted_to_json(const struct bench *bench, const stru
 
 	if (g->kind == GRANT_NET)
 		bench_net_warn(bench, g, warnings);
+	listen_add_at(json, bench, g);
 	if (json_object_array_length(warnings))
 		bm_json_add(json, "warnings", json_object_get(warnings));
 	json_object_put(warnings);
@@ -452,7 +475,9 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	}
 	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
-	r = g->kind == GRANT_FILE ? grant_file(d, c, bench, g, err) : grant_net(d, bench, g, err);
+	r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
+	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
+				   : listen_grant(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */

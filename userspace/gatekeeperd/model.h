@@ -16,7 +16,13 @@
 #include "network/address.h"
 #include "policy/seal.h"
 
-enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
+enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_LISTEN, GRANT_KIND_MAX };
+/* Data can leave by it, also to those who only ever ask: never beside a secret (the fourth rule).
+ */
+static inline bool grant_kind_is_egress(enum grant_kind kind)
+{
+	return kind == GRANT_NET || kind == GRANT_LISTEN;
+}
 enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
 /* BROKEN: found at a restart with some of its enforcement missing; frozen. */
 enum bench_state { BENCH_MAKING, BENCH_READY, BENCH_BROKEN, BENCH_STATE_MAX };
@@ -89,7 +95,7 @@ struct grant {
 	char profile[BM_PROFILE_NAME_LEN]; /* "": one address */
 	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
 	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
-	struct grant_hosts hosts;
+	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
@@ -205,6 +211,12 @@ void grant_seal_to_json(struct json_object *json, const struct grant *grant);
 int grant_seal_from_json(struct json_object *json, struct grant *grant);
 /* What it was about to have is what it has. */
 void grant_refreshed(struct grant *grant);
+
+/* What it has of destinations, in or out, is all it has. */
+static inline bool grant_has_destinations(const struct grant *grant)
+{
+	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN;
+}
 
 /* The kernel's key of a destination. */
 struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_destination *d);

@@ -249,7 +249,9 @@ static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_
 	struct bench *bench = model_find_id(ctx, key->bench);
 	struct grant *grant = bench ? bench_grant(bench, value->grant) : NULL;
 
-	struct bm_destination d = { .protocol = key->protocol, .port = ntohs(key->port) };
+	struct bm_destination d = { .protocol = key->protocol,
+				    .port = ntohs(key->port),
+				    .listens = key->side == BM_SIDE_LISTEN };
 
 	memcpy(d.address, key->address, sizeof(d.address));
 	return grant && grant_reaches(grant, &d);

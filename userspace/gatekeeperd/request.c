@@ -2,6 +2,7 @@
 /* The requests that only look. */
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/lifetime.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/network.h"
 
 #include <errno.h>
@@ -113,6 +114,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 			if (i < offset)
 				continue;
 			item = grant_to_json(b, g);
+			listen_add_at(item, b, g);
 			used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
 			if (used > REPLY_ROOM) {
 				json_object_put(item);

@@ -47,7 +47,7 @@ static bool in_force(struct daemon *d, const struct bench *bench, const struct g
 {
 	struct bm_grant there;
 
-	if (g->kind == GRANT_NET)
+	if (grant_has_destinations(g))
 		return any_there(d, bench, g);
 	return bm_grant_get(d->kernel, bench->id, g->object, &there) == 0 && there.rights;
 }
@@ -61,7 +61,7 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 		   bench->name, *nft->link ? " of " : "", nft->link);
 	r = bm_nft_setup(nft, err);
 	for (const struct grant *g = bench->grants; g && r == 0; g = g->next)
-		if (g->kind == GRANT_NET)
+		if (grant_has_destinations(g))
 			r = net_open_nft(g, nft, err);
 	return r;
 }
@@ -105,7 +105,7 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 	names_find(bench);
 	for (struct grant *g = bench->grants; g && r == 0; g = next) {
 		next = g->next;
-		bench->linked |= g->kind == GRANT_NET;
+		bench->linked |= grant_has_destinations(g);
 		if (!in_force(d, bench, g))
 			r = grant_revoke(d, bench, g, NULL, err);
 		else if (g->next_hosts.count)

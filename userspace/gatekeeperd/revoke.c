@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/nested.h"
@@ -101,6 +102,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	now_text(now);
 	receipt_grant(bench, g, now, reason ?: "revoked");
 	/* Taken back it is, whether or not the ledger could say so. */
+	if (g->kind == GRANT_LISTEN)
+		listen_revoked(d, bench, g);
 	nested_revoked(d, bench, g);
 	if (!file)
 		names_changed(d, bench);

@@ -70,6 +70,13 @@ int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key);
 bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key);
 
 /*
+ * Whether packets of the Bench are looked up by its own ports too: before the first entry of that
+ * side, and not after the last. Without it they are not found.
+ */
+int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
+		     struct bm_error *err);
+
+/*
  * Drops each entry of the Bench (0: of every Bench) for which keep says false; keep NULL drops
  * all of them, one of its functions NULL none of its kind. What adoption and the end of a Bench are
  * made of.

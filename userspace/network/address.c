@@ -19,7 +19,7 @@ static const uint8_t v4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff 
 bool bm_destination_equal(const struct bm_destination *a, const struct bm_destination *b)
 {
 	return !memcmp(a->address, b->address, sizeof(a->address)) && a->port == b->port &&
-	       a->protocol == b->protocol;
+	       a->protocol == b->protocol && a->listens == b->listens;
 }
 
 int bm_destination_compare(const struct bm_destination *a, const struct bm_destination *b)
@@ -27,6 +27,7 @@ int bm_destination_compare(const struct bm_destination *a, const struct bm_desti
 	int r = memcmp(a->address, b->address, sizeof(a->address));
 
 	r = r ?: a->protocol - b->protocol;
+	r = r ?: a->listens - b->listens;
 	return r ?: a->port - b->port;
 }
 

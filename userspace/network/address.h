@@ -14,6 +14,7 @@ struct bm_destination {
 	uint8_t address[16];
 	uint16_t port;    /* host byte order, never 0 */
 	uint8_t protocol; /* IPPROTO_TCP or IPPROTO_UDP */
+	bool listens; /* the other way: the port is the Bench's own, and the address its peer's */
 };
 
 /* "[" ADDRESS "]:65535/tcp" */
@@ -54,6 +55,9 @@ int bm_destination_split(const char *text, size_t len, size_t *ret_host_len, uin
  * unique local) unless allow_private says that this very address is meant.
  */
 int bm_destination_check(const struct bm_destination *d, bool allow_private, struct bm_error *err);
+
+/* What no peer's address is ("a multicast address"), or NULL. */
+const char *bm_address_never(const struct bm_destination *d);
 
 /* "198.51.100.10:80/tcp", "[2001:db8::1]:443/tcp"; returns buf. */
 const char *bm_destination_format(const struct bm_destination *d, char buf[BM_DESTINATION_LEN]);

@@ -32,7 +32,7 @@ static const struct bm_chain postrouting = { POSTROUTING, "nat", NF_INET_POST_RO
 					     NF_IP_PRI_NAT_SRC, NF_ACCEPT };
 static const struct bm_chain prerouting = { PREROUTING, "filter", NF_INET_PRE_ROUTING,
 					    NF_IP_PRI_RAW, NF_ACCEPT };
-static const struct bm_set uplink_set = { UPLINKS, BM_TYPE_IFINDEX, 4, 1 };
+static const struct bm_set uplink_set = { UPLINKS, BM_TYPE_IFINDEX, 4, 1, 0, 0 };
 
 /*
  * While all destinations are the host's own addresses. Neither connection tracking nor NAT is

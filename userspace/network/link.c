@@ -241,7 +241,8 @@ static int look(struct link *l, uint32_t bench, const struct bm_destination *lis
 	if (r == 0 && l->end.index)
 		r = check_own(l, err);
 	if (r == 0)
-		r = bm_ways_find(l->host, list, count, true, ret, err);
+		r = list->listens ? bm_ways_of_peers(l->host, bench, list, count, ret, err)
+				  : bm_ways_find(l->host, list, count, true, ret, err);
 	if (r < 0)
 		return r;
 	if (ret->v4)
@@ -259,7 +260,7 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *list, 
 	struct bm_nft nft = bm_link_nft(bench);
 	struct link l = { .netns = netns };
 	autonetlink *host = NULL;
-	struct bm_ways ways;
+	struct bm_ways ways = {};
 	autoclose lock = -1;
 	int fd = -1, r;
 	bool found;

@@ -30,7 +30,7 @@ int bm_link_foreign(int netns, uint32_t bench, bool *ret, struct bm_error *err);
  * is wrong with any other is found before anything is changed. Idempotent. On failure a link that
  * it has made is gone again. Nothing happens for an empty list. bm_nft_setup() of the Bench's own
  * table comes first. The one at the host's end is made before there is a link, and lets nothing
- * through until bm_nft_add().
+ * through until bm_nft_add(). All of the list may come in instead (listens): then each is the host.
  */
 int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *list, size_t count,
 		  struct bm_error *err);
@@ -38,6 +38,10 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *list, 
 /* 0 when bm_link_setup() has a way for d. -ENETUNREACH or -EHOSTUNREACH: the host has none itself;
  * -EOPNOTSUPP: it would have to forward IPv6. */
 int bm_link_possible(const struct bm_destination *d, struct bm_error *err);
+
+/* 0 when d is the host's end of that link, there or not, or another address of the host's: who else
+ * could come to a port of the Bench's? -EPERM. */
+int bm_link_peer(uint32_t bench, const struct bm_destination *d, struct bm_error *err);
 
 /* The table of the link's end on the host (nft.h): made and removed with the link. */
 struct bm_nft bm_link_nft(uint32_t bench);

@@ -21,5 +21,11 @@ struct bm_ways {
  */
 int bm_ways_find(struct mnl_socket *s, const struct bm_destination *list, size_t count,
 		 bool by_link, struct bm_ways *ret, struct bm_error *err);
+/*
+ * The other way: of those who may come in by a link of ours, whether each is the host. -EPERM. s is
+ * the host's.
+ */
+int bm_ways_of_peers(struct mnl_socket *s, uint32_t bench, const struct bm_destination *list,
+		     size_t count, struct bm_ways *ret, struct bm_error *err);
 
 #endif

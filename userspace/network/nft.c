@@ -18,6 +18,13 @@
 /* More than any sealed profile holds; a listing beyond it is not ours. */
 #define LIST_MAX 65536
 
+/* What leads out, and who may come in; of each family. */
+static const char *const set_names[2][2] = {
+	{ BM_NFT_SET4, BM_NFT_SET6 },
+	{ BM_NFT_LISTEN4, BM_NFT_LISTEN6 },
+};
+#define SETS 4
+
 /* Each field fills whole registers, as the rules load them: zeros behind protocol and port. */
 static void put_key(uint8_t *key, const struct bm_destination *d)
 {
@@ -29,15 +36,16 @@ static void put_key(uint8_t *key, const struct bm_destination *d)
 	key[len + 5] = (uint8_t)d->port;
 }
 
-/* The keys of one family, the caller's; NULL when out of memory. */
-static uint8_t *keys_of(const struct bm_destination *list, size_t count, bool v4, size_t *ret_count)
+/* The keys of one set, the caller's; NULL when out of memory. */
+static uint8_t *keys_of(const struct bm_destination *list, size_t count, bool listens, bool v4,
+			size_t *ret_count)
 {
 	uint32_t len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN;
 	uint8_t *keys = calloc(count + 1, len);
 	size_t found = 0;
 
 	for (size_t i = 0; keys && i < count; i++)
-		if (bm_destination_is_v4(&list[i]) == v4)
+		if (list[i].listens == listens && bm_destination_is_v4(&list[i]) == v4)
 			put_key(keys + len * found++, &list[i]);
 	*ret_count = found;
 	return keys;
@@ -87,6 +95,22 @@ struct keys {
 	size_t count;
 };
 
+/* Of each set; false when out of memory. */
+static bool all_keys(const struct bm_destination *list, size_t count, struct keys keys[SETS])
+{
+	bool complete = true;
+
+	for (size_t i = 0; i < SETS; i++) {
+		bool listens = i / 2, v4 = i % 2 == 0;
+
+		keys[i].set = set_names[listens][!v4];
+		keys[i].len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN;
+		keys[i].list = keys_of(list, count, listens, v4, &keys[i].count);
+		complete &= keys[i].list != NULL;
+	}
+	return complete;
+}
+
 /*
  * To delete an element that is not there would fail, and the batch with it: so it is added first.
  * No packet ever sees that, for the batch takes effect as a whole.
@@ -94,28 +118,24 @@ struct keys {
 static int change(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
 		  bool add, struct bm_error *err)
 {
-	struct keys keys[] = { { BM_NFT_SET4, BM_NFT_KEY4_LEN, NULL, 0 },
-			       { BM_NFT_SET6, BM_NFT_KEY6_LEN, NULL, 0 } };
-	autofree uint8_t *keys4 = keys_of(list, count, true, &keys[0].count);
-	autofree uint8_t *keys6 = keys_of(list, count, false, &keys[1].count);
+	struct keys keys[SETS] = {};
 	autonetlink *s = NULL;
 	autobatch b = {};
-	int r;
+	int r = all_keys(list, count, keys) ? 0 : bm_fail_errno(err, ENOMEM, "nftables elements");
 
-	if (!keys4 || !keys6)
-		return bm_fail_errno(err, ENOMEM, "nftables elements");
-	keys[0].list = keys4;
-	keys[1].list = keys6;
-	r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
+	if (r == 0)
+		r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 	if (r == 0)
 		r = bm_batch_init(&b, table_of(nft), err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; r == 0 && i < SETS; i++)
 		bm_batch_add_elements(&b, keys[i].set, keys[i].list, keys[i].len, keys[i].count);
-	for (size_t i = 0; !add && i < 2; i++)
+	for (size_t i = 0; r == 0 && !add && i < SETS; i++)
 		bm_batch_delete_elements(&b, keys[i].set, keys[i].list, keys[i].len, keys[i].count);
-	return bm_batch_send(&b, s, add ? 0 : ENOENT, err);
+	if (r == 0)
+		r = bm_batch_send(&b, s, add ? 0 : ENOENT, err);
+	for (size_t i = 0; i < SETS; i++)
+		free(keys[i].list);
+	return r;
 }
 
 int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
@@ -142,6 +162,7 @@ struct list {
 	struct bm_destination *items;
 	size_t count;
 	size_t before; /* of the sets listed already */
+	bool listens;
 	int error;
 };
 
@@ -161,6 +182,7 @@ static int list_element(struct nftnl_set_elem *e, void *arg)
 
 	if (!key || !key_parse(key, len, &d))
 		return 0;
+	d.listens = list->listens;
 	if (list->count == LIST_MAX) {
 		list->error = E2BIG;
 		return -1;
@@ -221,10 +243,10 @@ int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *r
 	autonetlink *s = NULL;
 	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
-	if (r == 0)
-		r = list_set(s, table_of(nft), BM_NFT_SET4, &list, err);
-	if (r == 0)
-		r = list_set(s, table_of(nft), BM_NFT_SET6, &list, err);
+	for (int i = 0; r == 0 && i < SETS; i++) {
+		list.listens = i / 2;
+		r = list_set(s, table_of(nft), set_names[i / 2][i % 2], &list, err);
+	}
 	if (r < 0) {
 		free(list.items);
 		return r;

@@ -162,6 +162,11 @@ void bm_batch_add_set(struct bm_batch *b, const struct bm_set *set)
 		nftnl_set_set_u32(s, NFTNL_SET_KEY_TYPE, set->key_type);
 		nftnl_set_set_u32(s, NFTNL_SET_KEY_LEN, set->key_len);
 		nftnl_set_set_u32(s, NFTNL_SET_ID, set->id);
+		if (set->timeout) {
+			nftnl_set_set_u32(s, NFTNL_SET_FLAGS, NFT_SET_EVAL | NFT_SET_TIMEOUT);
+			nftnl_set_set_u64(s, NFTNL_SET_TIMEOUT, set->timeout);
+			nftnl_set_set_u32(s, NFTNL_SET_DESC_SIZE, set->size);
+		}
 		nftnl_set_nlmsg_build_payload(nlh, s);
 		finish(b, nlh);
 	}

@@ -40,6 +40,9 @@ struct bm_set {
 	uint32_t key_type; /* how nft(8) shows it; nothing to the kernel */
 	uint32_t key_len;
 	uint32_t id; /* unlike that of any other in the batch */
+	/* Rules write into it: how long an element stays, in ms, and how many there are at most. */
+	uint64_t timeout;
+	uint32_t size;
 };
 
 int bm_batch_init(struct bm_batch *b, const char *table, struct bm_error *err);

@@ -22,6 +22,7 @@ enum bm_step_kind {
 	BM_STEP_MASK,
 	BM_STEP_CMP,
 	BM_STEP_LOOKUP,
+	BM_STEP_UPDATE,
 	BM_STEP_COUNTER,
 	BM_STEP_VERDICT,
 	BM_STEP_MASQUERADE,
@@ -99,6 +100,11 @@ struct bm_rule {
 #define BM_LOOKUP(set_)                                                                            \
 	{                                                                                          \
 		.kind = BM_STEP_LOOKUP, .reg = BM_REG(0), .set = (set_)                            \
+	}
+/* Puts the key into a set of elements that end by themselves; what finds no room ends the rule. */
+#define BM_UPDATE(set_)                                                                            \
+	{                                                                                          \
+		.kind = BM_STEP_UPDATE, .reg = BM_REG(0), .set = (set_)                            \
 	}
 #define BM_COUNTER                                                                                 \
 	{                                                                                          \

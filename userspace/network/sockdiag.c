@@ -29,7 +29,7 @@ struct list {
 	const struct bm_destination *to; /* sorted */
 	size_t to_count;
 	uint8_t protocol;
-	uint16_t port; /* in network order; 0: they have several */
+	uint16_t port; /* in network order; 0: they have several, or it is the socket's own */
 	struct found *items;
 	size_t count;
 	int error;
@@ -45,6 +45,10 @@ static bool leads_there(const struct inet_diag_msg *m, const struct list *list)
 		memcpy(d.address + 12, m->id.idiag_dst, 4);
 	else
 		memcpy(d.address, m->id.idiag_dst, sizeof(d.address));
+	if (bm_destinations_have(list->to, list->to_count, &d))
+		return true;
+	d.port = ntohs(m->id.idiag_sport);
+	d.listens = true;
 	return bm_destinations_have(list->to, list->to_count, &d);
 }
 
@@ -170,7 +174,10 @@ static int destroy_protocol(struct mnl_socket *s, uint8_t protocol, struct list 
 		if (d->protocol != protocol)
 			continue;
 		v4 |= bm_destination_is_v4(d);
-		list->port = !first || list->port == htons(d->port) ? htons(d->port) : 0;
+		if (d->listens || (first && list->port != htons(d->port)))
+			list->port = 0;
+		else
+			list->port = htons(d->port);
 		first = first ?: d;
 	}
 	/* What leads to an IPv4 address may be an IPv6 socket. */
