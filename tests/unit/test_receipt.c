@@ -249,6 +249,35 @@ static void history_is_bounded(void **state)
 	assert_true(json_object_array_length(bench->history) >= 200);
 }
 
+/* A new file of the ledger tells of what is over, beside some of it that it also tells otherwise.
+ */
+static void history_is_read_back(void **state)
+{
+	static const char *const bad[] = {
+		"{}",
+		"{\"items\":[],\"left_out\":0}",
+		"{\"items\":[],\"left_out\":-1,\"executions\":0}",
+		"{\"items\":{},\"left_out\":0,\"executions\":0}",
+	};
+	autojson *line = json_tokener_parse("{\"first\":true,\"left_out\":3,\"executions\":9,"
+					    "\"items\":[{\"id\":\"b1/1\"},{\"id\":\"b1/2\"}]}");
+	autojson *more = json_tokener_parse("{\"first\":false,\"left_out\":3,\"executions\":9,"
+					    "\"items\":[{\"id\":\"b1/4\"}]}");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		autojson *json = json_tokener_parse(bad[i]);
+
+		assert_int_equal(receipt_replay(bench, json), -EBADMSG);
+	}
+	end(grant(2, true), "revoked");
+	assert_int_equal(receipt_replay(bench, line), 0);
+	assert_int_equal(receipt_replay(bench, more), 0);
+	assert_int_equal(json_object_array_length(bench->history), 3);
+	assert_int_equal(bench->history_left, 3);
+	assert_int_equal(bench->executions, 9);
+}
+
 /* As much as there can be of everything still is a receipt. */
 static void the_largest(void **state)
 {
@@ -434,10 +463,19 @@ static void times_are_read_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_there_is_to_tell),      TEST(nothing_to_tell), TEST(one_that_was_lost),
-		TEST(history_is_bounded),        TEST(the_largest),     TEST(any_change_shows),
-		TEST(another_signature_is_none), TEST(names),           TEST(put_and_listed),
-		TEST(strangers_are_refused),     TEST(the_newest_stay), TEST(times_are_read_back),
+		TEST(all_there_is_to_tell),
+		TEST(nothing_to_tell),
+		TEST(one_that_was_lost),
+		TEST(history_is_bounded),
+		TEST(history_is_read_back),
+		TEST(the_largest),
+		TEST(any_change_shows),
+		TEST(another_signature_is_none),
+		TEST(names),
+		TEST(put_and_listed),
+		TEST(strangers_are_refused),
+		TEST(the_newest_stay),
+		TEST(times_are_read_back),
 	};
 
 	return cmocka_run_group_tests(tests, ready, gone);

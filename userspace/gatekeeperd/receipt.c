@@ -9,9 +9,11 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "gatekeeperd/lifecycle.h"
 
 #define ROOM_OF_FILES (24 << 10) /* of a reply */
 #define FILES_OF_REPLY 20
+#define ROOM_OF_LINE 32768 /* of the ledger, beside its last item */
 #define ESCAPED (4 * PATH_MAX)
 
 static size_t length(struct json_object *json)
@@ -22,12 +24,8 @@ static size_t length(struct json_object *json)
 /* --- while it lives ------------------------------------------------------------------------------
  */
 
-void receipt_grant(struct bench *bench, const struct grant *g, const char *when, const char *reason)
+static void remember(struct bench *bench, struct json_object *json)
 {
-	struct json_object *json = grant_to_json(bench, g);
-
-	bm_json_add_string(json, "revoked", when);
-	bm_json_add_string(json, "reason", reason);
 	if (!bench->history)
 		bench->history = json_object_new_array();
 	json_object_array_add(bench->history, json);
@@ -38,6 +36,66 @@ void receipt_grant(struct bench *bench, const struct grant *g, const char *when,
 		json_object_array_del_idx(bench->history, 0, 1);
 		bench->history_left++;
 	}
+}
+
+void receipt_grant(struct bench *bench, const struct grant *g, const char *when, const char *reason)
+{
+	struct json_object *json = grant_to_json(bench, g);
+
+	bm_json_add_string(json, "revoked", when);
+	bm_json_add_string(json, "reason", reason);
+	remember(bench, json);
+}
+
+int receipt_restate(struct daemon *d, const struct bench *bench, struct bm_error *err)
+{
+	size_t count = bench->history ? json_object_array_length(bench->history) : 0, i = 0;
+	bool first = true;
+	int r = 0;
+
+	if (!count && !bench->executions)
+		return 0;
+	do {
+		struct json_object *fields = json_object_new_object(),
+				   *items = json_object_new_array();
+		size_t used = 0;
+
+		for (; i < count && used < ROOM_OF_LINE; i++) {
+			struct json_object *item = json_object_array_get_idx(bench->history, i);
+
+			used += length(item);
+			json_object_array_add(items, json_object_get(item));
+		}
+		bm_json_add_bool(fields, "first", first);
+		first = false;
+		bm_json_add(fields, "items", items);
+		bm_json_add_int(fields, "left_out", (int64_t)bench->history_left);
+		bm_json_add_int(fields, "executions", (int64_t)bench->executions);
+		r = bench_record(d, bench, "history", fields, err);
+	} while (r == 0 && i < count);
+	return r;
+}
+
+int receipt_replay(struct bench *bench, struct json_object *json)
+{
+	struct json_object *items = bm_json_get(json, "items", json_type_array);
+	int64_t left_out, executions;
+
+	if (!items || bm_json_int(json, "left_out", &left_out) < 0 ||
+	    bm_json_int(json, "executions", &executions) < 0 || left_out < 0 || executions < 0)
+		return -EBADMSG;
+	/* Some of it has been read already: of what is over, a new file also says what is still
+	 * held. */
+	if (bm_json_bool(json, "first")) {
+		json_object_put(bench->history);
+		bench->history = NULL;
+		bench->history_bytes = 0;
+	}
+	for (size_t i = 0; i < json_object_array_length(items); i++)
+		remember(bench, json_object_get(json_object_array_get_idx(items, i)));
+	bench->history_left = (uint64_t)left_out;
+	bench->executions = (uint64_t)executions;
+	return 0;
 }
 
 static const char *why_not_hashed(const struct bm_output *file)

@@ -212,6 +212,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		bench->executions++;
 	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {
 		bench->frozen = *event == 'f';
+	} else if (!strcmp(event, "history")) {
+		r = receipt_replay(bench, json);
 	} else if (!strcmp(event, "revoke")) {
 		r = replay_revoke(bench, json);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {

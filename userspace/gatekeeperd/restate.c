@@ -9,6 +9,7 @@
 
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/receipt.h"
 
 static struct json_object *of_grant(const struct grant *g)
 {
@@ -133,6 +134,8 @@ int restate(struct daemon *d, struct bm_error *err)
 		r = restate_standing(d, b, err);
 		if (r == 0)
 			r = restate_grants(d, b, err);
+		if (r == 0)
+			r = receipt_restate(d, b, err);
 	}
 	return r;
 }

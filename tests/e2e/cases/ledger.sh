@@ -227,6 +227,9 @@ case_rotated() {
 	whole 'ledger-1.jsonl, not there'
 	bm destroy l1
 	did
+	# What was over before is still told.
+	bm receipt l1 --format json
+	did '"id":"l1/1"' '"id":"l1/3"' '"id":"l1/4"' '"id":"l1/5"' '"executions":2'
 	rm "$state/ledger-2.jsonl"
 }
 
