@@ -89,7 +89,7 @@ hears_nothing() { # ADDRESS/PORT...
 	local to
 	for to; do
 		bm exec e1 -- bash -c "cat </dev/tcp/$to"
-		[[ $code -ne 0 && $out == '' && $err == *'Operation not permitted'* ]] || fail "$to is open"
+		[[ $code -ne 0 && $out == '' && $err == *": connect: "* ]] || fail "$to is open"
 	done
 }
 
@@ -135,9 +135,9 @@ entries_now() { # [MORE]: in the kernel's table, into $out
 
 # A grant that finds no room is refused as a whole, and costs nobody anything.
 case_full() {
-	zone 16
+	# Also what is kept from the refresh.
 	bm profile seal many --yes
-	did 'with 10000 addresses'
+	did 'hosts     157, with 100' 'many sealed until '
 	bm profile seal one --yes
 	did 'one sealed until '
 	make_bench e1
