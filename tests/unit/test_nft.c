@@ -359,6 +359,8 @@ static void test_whole(void **state)
 		"table inet benchmon {\n"
 		"  set sealed4 { size 5000; type ipv4_addr . inet_proto . inet_service; }\n"
 		"  set sealed6 { size 4999; type ipv6_addr . inet_proto . inet_service; }\n"
+		"  set listen4 { type ipv4_addr . inet_proto . inet_service; }\n"
+		"  set listen6 { type ipv6_addr . inet_proto . inet_service; }\n"
 		"}\n";
 	autofree struct bm_destination *list = many(MANY);
 	struct bm_error err = {};
