@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 
 #define BACKLOG 128
 #define SECOND_NS 1000000000ull
+/* Who is here is not served without some: a peer is looked up, a file is opened. */
 #define DESCRIPTORS_KEPT 64
 #define GROUPS_MAX 65536 /* as the kernel's NGROUPS_MAX */
 
@@ -165,15 +167,6 @@ static bool has_room(const struct daemon *d, uid_t uid)
 	       others < d->config.max_connections - CONFIG_RESERVED;
 }
 
-/* Those who are here are not served without some: a peer is looked up, a file is opened. */
-static bool has_descriptors(int newest)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	       (rlim_t)newest + DESCRIPTORS_KEPT < limit.rlim_cur;
-}
-
 /* Whoever is refused may try again at once: one line a second tells of all. */
 static void refuse(struct daemon *d, const struct ucred *peer)
 {
@@ -193,7 +186,7 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 	int size = 4 * BM_MESSAGE_MAX;
 	int pidfd = open_peer(*fd, peer->pid);
 	/* One that has ended in between is nobody, and is told so when it asks. */
-	bool fits = has_descriptors(*fd) && pidfd != -ENFILE && has_room(d, peer->uid);
+	bool fits = pidfd != -ENFILE && *fd < d->descriptors && has_room(d, peer->uid);
 	struct connection *c = fits ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
@@ -318,7 +311,7 @@ int clients_listen(struct daemon *d, const char *path, struct bm_error *err)
 	return r < 0 ? bm_fail_errno(err, -r, "listen at %s", path) : 0;
 }
 
-void clients_raise_limit(void)
+void clients_raise_limit(struct daemon *d)
 {
 	struct rlimit limit;
 
@@ -326,4 +319,7 @@ void clients_raise_limit(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	d->descriptors =
+		limit.rlim_cur < INT_MAX ? (int)limit.rlim_cur - DESCRIPTORS_KEPT : INT_MAX;
 }

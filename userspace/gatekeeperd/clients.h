@@ -12,7 +12,7 @@
 int clients_listen(struct daemon *d, const char *path, struct bm_error *err);
 
 /* As many descriptors as the system allows: for us alone, so after the launcher has been forked. */
-void clients_raise_limit(void);
+void clients_raise_limit(struct daemon *d);
 
 /* Something has come from it, or gone to it: its time begins anew. */
 void clients_touch(struct daemon *d, struct connection *c);

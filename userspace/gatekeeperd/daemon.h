@@ -95,6 +95,7 @@ struct daemon {
 	struct connection *connections;
 	struct watch idle;
 	uint64_t idle_ns; /* what its timer is set to; 0: it is not */
+	int descriptors;  /* the first number that no connection gets */
 	bool deaf;        /* the listener is not watched: there was no descriptor left */
 	uint64_t turned_away, told_ns;
 	char socket_path[128]; /* "": nothing to remove */

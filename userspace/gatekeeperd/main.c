@@ -172,7 +172,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	}
 	if (r == 0)
 		r = start_launcher(d, err);
-	clients_raise_limit();
+	clients_raise_limit(d);
 	service_tell(&d->service, "STATUS=loading the programs");
 	if (r == 0)
 		r = watch_signals(d, err);

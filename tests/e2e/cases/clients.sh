@@ -41,5 +41,10 @@ case_shares() {
 }
 
 case_no_descriptors() {
+	stop_daemon
+	py service up limit 160
 	py clients no_descriptors
+	stop_daemon
+	bm ls
+	did e1
 }

@@ -1,6 +1,7 @@
 """service.py CASE [ARGUMENT...]: starts gatekeeperd as systemd would, and hears what it says."""
 import os
 import re
+import resource
 import signal
 import socket
 import sys
@@ -17,7 +18,7 @@ PATIENCE = 240
 class Manager:
     """Starts a gatekeeperd and hears what it says of itself."""
 
-    def __init__(self, *arguments, listeners=(), hardened=False, name=None):
+    def __init__(self, *arguments, listeners=(), hardened=False, name=None, limit=0):
         self.name = name or f"{os.environ['E2E_RUN']}/notify"
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         if not name and os.path.exists(self.name):
@@ -30,9 +31,9 @@ class Manager:
             log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
             os.dup2(log, 1)
             os.dup2(log, 2)
-            self.become(arguments, listeners, hardened)
+            self.become(arguments, listeners, hardened, limit)
 
-    def become(self, arguments, listeners, hardened):
+    def become(self, arguments, listeners, hardened, limit):
         command = ["gatekeeperd", *arguments]
         environment = {"PATH": os.environ["PATH"], "NOTIFY_SOCKET": self.name}
         # Out of the way first: a listener may have the number that another is to get.
@@ -47,6 +48,8 @@ class Manager:
                                LISTEN_FDNAMES="gatekeeperd.socket")
         if hardened:
             command = restricted() + command
+        if limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
         os.setsid()
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execvpe(command[0], command, environment)
@@ -208,9 +211,14 @@ def badly_configured():
 
 
 def up():
-    """Leaves one running, with these arguments; hardened as the unit says when the first one is that."""
-    hardened = sys.argv[2:3] == ["hardened"]
-    manager = Manager(*sys.argv[3 if hardened else 2:], hardened=hardened)
+    """Leaves one running: [hardened] as the unit has it, [limit N] with so many descriptors."""
+    arguments, keys = sys.argv[2:], {}
+    if arguments[:1] == ["hardened"]:
+        keys["hardened"] = arguments.pop(0)
+    if arguments[:1] == ["limit"]:
+        keys["limit"] = int(arguments[1])
+        del arguments[:2]
+    manager = Manager(*arguments, **keys)
     manager.hear("READY=1")
     print(manager.pid)
 
