@@ -159,6 +159,7 @@ static void test_asked(void **state)
 	/* Who that is, is found later. */
 	assert_int_equal(listen_from_json(bare, &hosts, NULL), 0);
 	assert_int_equal(hosts.count, 0);
+	hosts_done(&hosts);
 }
 
 #define HEAD                                                                                       \
