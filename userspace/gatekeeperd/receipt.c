@@ -40,6 +40,12 @@ void receipt_grant(struct bench *bench, const struct grant *g, const char *when,
 	}
 }
 
+uint64_t receipt_grants_ended(const struct bench *bench)
+{
+	return bench->history_left +
+	       (bench->history ? json_object_array_length(bench->history) : 0);
+}
+
 static const char *why_not_hashed(const struct bm_output *file)
 {
 	switch (file->state) {

@@ -15,6 +15,8 @@
 /* What a grant was, and when and why it ended. */
 void receipt_grant(struct bench *bench, const struct grant *g, const char *when,
 		   const char *reason);
+/* How many that has been said of. */
+uint64_t receipt_grants_ended(const struct bench *bench);
 /* What was written while it was granted; or why nobody looked. */
 void receipt_output(struct bench *bench, const struct grant *g, const struct bm_outputs *outputs,
 		    const char *why);

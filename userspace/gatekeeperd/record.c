@@ -55,9 +55,10 @@ int daemon_record(struct daemon *d, const char *event, struct json_object *field
 
 void standing_keep(struct bench *bench, const char *event, struct json_object *json)
 {
-	static const char *const not [] = { "grant",        "revoke",  "revoke-host", "refresh",
-					    "refreshed",    "names",   "exec",        "ended",
-					    "destinations", "destroy", "detach",      NULL };
+	static const char *const not [] = {
+		"grant", "revoke",       "revoke-host", "refresh", "refreshed", "names", "exec",
+		"ended", "destinations", "destroy",     "detach",  "told",      NULL
+	};
 	static const char *const line[] = { "n",    "time", "event",   "prev",
 					    "hash", "was",  "objects", NULL };
 	struct json_object *copy, *kept, *list;

@@ -99,7 +99,8 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	return 0;
 }
 
-static int replay_revoke(struct bench *bench, struct json_object *json)
+/* again: it had ended before, and when is not said any more. */
+static int replay_revoke(struct bench *bench, struct json_object *json, bool again)
 {
 	struct json_object *mounts = bm_json_get(json, "mounts", json_type_array);
 	struct grant *grant;
@@ -112,8 +113,9 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
-	receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
-		      bm_json_string(json, "reason") ?: "revoked");
+	if (!again)
+		receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
+			      bm_json_string(json, "reason") ?: "revoked");
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -157,6 +159,19 @@ static int replay_hosts(struct bench *bench, const char *event, struct json_obje
 	if (!host)
 		return -EBADMSG;
 	grant_revoke_host(grant, host->name);
+	return 0;
+}
+
+/* Of a file that others came before. */
+static int replay_told(struct bench *bench, struct json_object *json)
+{
+	int64_t executions, grants;
+
+	if (bm_json_int(json, "executions", &executions) < 0 || executions < 0 ||
+	    bm_json_int(json, "grants_ended", &grants) < 0 || grants < 0)
+		return -EBADMSG;
+	bench->executions = (uint64_t)executions;
+	bench->history_left = (uint64_t)grants;
 	return 0;
 }
 
@@ -208,12 +223,14 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);
+	} else if (!strcmp(event, "told")) {
+		r = replay_told(bench, json);
 	} else if (!strcmp(event, "exec")) {
 		bench->executions++;
 	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {
 		bench->frozen = *event == 'f';
 	} else if (!strcmp(event, "revoke")) {
-		r = replay_revoke(bench, json);
+		r = replay_revoke(bench, json, again);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {
 		model_remove(&d->model, bench);
 		return 0;
