@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/replay.h"
 #include "ledger_dir.h"
@@ -138,6 +139,8 @@ static char *dump(void)
 			fprintf(out, " %d", (int)b->namespaces[i]);
 		fprintf(out, " %s last %u\n",
 			b->detached ? json_object_to_json_string(b->detached) : "", b->last_grant);
+		fprintf(out, " executed %d ended %d\n", (int)b->executions,
+			(int)receipt_grants_ended(b));
 		dump_grants(out, b, b->grants);
 		fprintf(out, " revoked\n");
 		dump_grants(out, b, b->revoked);
@@ -204,11 +207,12 @@ static void benches(void **state)
 	say("exec", "{" B(2) ",'argv':['true']}");
 	say("attach", "{" B(3) ",'origin':'attached','container':'c','created':'t','pid':4,"
 			       "'pid_start':5,'cgroup':'/x'}");
-	same_after_rotation(5);
+	/* Of the executions how many. */
+	same_after_rotation(6);
 	/* What this version does not know of is said again, too: it may be decided by. */
 	say("unheard-of", "{" B(2) ",'how':'now'}");
 	say("unheard-of", "{" B(2) ",'how':'again'}");
-	same_after_rotation(6);
+	same_after_rotation(7);
 	autofree char *data = NULL;
 
 	assert_int_equal(bm_read_file(dir, BM_LEDGER_NAME, 1 << 20, &data, NULL), 0);
@@ -229,13 +233,16 @@ static void grants(void **state)
 	say("grant", "{" B(2) ",'id':'b2/6','kind':'net','created':'t3','expires':'t4',"
 			      "'expiry_ns':777,'confirmed':{'uid':0,'how':'yes'},"
 			      "'destination':'198.51.100.10:80/tcp'}");
-	same_after_rotation(6 + 5);
+	same_after_rotation(7 + 5);
 	say("revoke", "{" B(2) ",'grant':2,'mounts':[31,32]}");
 	say("revoke", "{" B(2) ",'grant':3,'mounts':[33],'closed':true}");
 	say("revoke", "{" B(2) ",'grant':9,'reason':'failed'}");
 	/* Two with their ends, and the number that was used up. */
-	same_after_rotation(6 + 5 + 3);
+	same_after_rotation(7 + 5 + 3);
 	assert_int_equal(model_find(&d.model, "b2")->last_grant, 9);
+	/* Each once, as it ended, and not as if that were now. */
+	assert_int_equal(json_object_array_length(model_find(&d.model, "b2")->history), 2);
+	assert_int_equal(model_find(&d.model, "b2")->history_left, 0);
 	assert_non_null(bench_closed_object(model_find(&d.model, "b2"), 72));
 }
 
@@ -250,14 +257,14 @@ static void profiles(void **state)
 	say("grant", "{" B(3) ",'id':'b3/1','kind':'net','created':'t3','profile':'apt',"
 			      "'seal':'00ff','seal_expiry':4000000000,"
 			      "'confirmed':{'uid':0,'how':'yes'}}");
-	same_after_rotation(6 + 5 + 3 + 2);
+	same_after_rotation(7 + 5 + 3 + 2);
 	say("revoke-host", "{" B(3) ",'grant':1,'host':'a.test'}");
-	same_after_rotation(6 + 5 + 3 + 3);
+	same_after_rotation(7 + 5 + 3 + 3);
 	/* In the midst of a refresh. */
 	say("destinations", "{" B(3) ",'grant':1,'first':true,'hosts':[{'host':'a.test','to':["
 				     "{'destination':'192.0.2.9:443/tcp'}]}]}");
 	say("refresh", "{" B(3) ",'grant':1,'seal':'11','seal_expiry':4000000001}");
-	same_after_rotation(6 + 5 + 3 + 5);
+	same_after_rotation(7 + 5 + 3 + 5);
 	assert_int_equal(bench_grant(model_find(&d.model, "b3"), 1)->next_hosts.count, 1);
 }
 

@@ -196,6 +196,8 @@ static void print_check(FILE *out, const char *title, struct json_object *check,
 		return;
 	fprintf(out, "%-9s  ", title);
 	cli_wrap(out, 11, why ? cli_show_key(why, "message", text, sizeof(text)) : good);
+	if (why && bm_json_bool(check, "unknown"))
+		fprintf(out, "           %s\n", cli_show_key(why, "remedy", text, sizeof(text)));
 }
 
 void cli_receipt_print(FILE *out, struct json_object *receipt, struct json_object *checks)

@@ -212,13 +212,13 @@ void listen_revoked(struct daemon *d, struct bench *bench, const struct grant *g
 
 void listen_add_at(struct json_object *json, const struct bench *bench, const struct grant *g)
 {
-	const struct grant_host *host = g->hosts.list;
-	struct bm_destination at = host->list[0].to;
 	char text[BM_DESTINATION_LEN];
+	struct bm_destination at;
 	struct bm_nft link;
 
 	if (g->kind != GRANT_LISTEN || !bench_link_nft(bench, &link))
 		return;
+	at = g->hosts.list[0].list[0].to;
 	bm_peer_of_link(bench->id, bm_destination_is_v4(&at), false, &at);
 	bm_destination_format(&at, text);
 	*strrchr(text, '/') = '\0';

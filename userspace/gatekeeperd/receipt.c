@@ -50,7 +50,6 @@ void receipt_grant(struct bench *bench, const struct grant *g, const char *when,
 int receipt_restate(struct daemon *d, const struct bench *bench, struct bm_error *err)
 {
 	size_t count = bench->history ? json_object_array_length(bench->history) : 0, i = 0;
-	bool first = true;
 	int r = 0;
 
 	if (!count && !bench->executions)
@@ -66,8 +65,6 @@ int receipt_restate(struct daemon *d, const struct bench *bench, struct bm_error
 			used += length(item);
 			json_object_array_add(items, json_object_get(item));
 		}
-		bm_json_add_bool(fields, "first", first);
-		first = false;
 		bm_json_add(fields, "items", items);
 		bm_json_add_int(fields, "left_out", (int64_t)bench->history_left);
 		bm_json_add_int(fields, "executions", (int64_t)bench->executions);
@@ -84,18 +81,17 @@ int receipt_replay(struct bench *bench, struct json_object *json)
 	if (!items || bm_json_int(json, "left_out", &left_out) < 0 ||
 	    bm_json_int(json, "executions", &executions) < 0 || left_out < 0 || executions < 0)
 		return -EBADMSG;
-	/* Some of it has been read already: of what is over, a new file also says what is still
-	 * held. */
-	if (bm_json_bool(json, "first")) {
-		json_object_put(bench->history);
-		bench->history = NULL;
-		bench->history_bytes = 0;
-	}
 	for (size_t i = 0; i < json_object_array_length(items); i++)
 		remember(bench, json_object_get(json_object_array_get_idx(items, i)));
 	bench->history_left = (uint64_t)left_out;
 	bench->executions = (uint64_t)executions;
 	return 0;
+}
+
+uint64_t receipt_grants_ended(const struct bench *bench)
+{
+	return bench->history_left +
+	       (bench->history ? json_object_array_length(bench->history) : 0);
 }
 
 static const char *why_not_hashed(const struct bm_output *file)

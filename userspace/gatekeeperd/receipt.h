@@ -18,6 +18,8 @@ void receipt_grant(struct bench *bench, const struct grant *g, const char *when,
 /* The same, said again in a new file of the ledger, and read from there; -EBADMSG. */
 int receipt_restate(struct daemon *d, const struct bench *bench, struct bm_error *err);
 int receipt_replay(struct bench *bench, struct json_object *json);
+/* How many that has been said of. */
+uint64_t receipt_grants_ended(const struct bench *bench);
 /* What was written while it was granted; or why nobody looked. */
 void receipt_output(struct bench *bench, const struct grant *g, const struct bm_outputs *outputs,
 		    const char *why);

@@ -103,6 +103,17 @@ static int look_at_line(void *ctx, uint64_t n, const char *event, struct json_ob
 	return (s->head && s->named) || s->differs ? FOUND : 0;
 }
 
+/* The daemon has read the newest file alone. */
+static int earlier(const struct search *s, struct bm_error *err)
+{
+	char remedy[160];
+
+	snprintf(remedy, sizeof(remedy), "`benchmon ledger verify --head %" PRId64 ":%.64s`", s->n,
+		 s->hash);
+	return bm_fail(err, ENODATA, RULE, remedy,
+		       "line %" PRId64 " is in an earlier file of the ledger", s->n);
+}
+
 /* The ledger has the line that the receipt names, and a later one names the receipt. */
 static int check_ledger(struct daemon *d, struct json_object *receipt, const char *digest,
 			struct bm_error *err)
@@ -121,8 +132,7 @@ static int check_ledger(struct daemon *d, struct json_object *receipt, const cha
 	if (s.head && s.named)
 		return 0;
 	if (!s.head && !s.differs && s.n < (int64_t)s.first)
-		return bm_fail(err, ENODATA, RULE, "look for it in the files before",
-			       "line %" PRId64 " is in an earlier file of the ledger", s.n);
+		return earlier(&s, err);
 	if (!s.head)
 		return bm_fail(err, EBADMSG, RULE, "find out who changed the ledger",
 			       "line %" PRId64 " of the ledger is not the one it was then", s.n);
@@ -135,6 +145,8 @@ static struct json_object *check_to_json(int r, const struct bm_error *err)
 	struct json_object *json = json_object_new_object();
 
 	bm_json_add_bool(json, "ok", r == 0);
+	if (r == -ENODATA)
+		bm_json_add_bool(json, "unknown", true);
 	if (r < 0)
 		bm_json_add(json, "why", bm_error_to_json(err));
 	return json;

@@ -99,7 +99,8 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	return 0;
 }
 
-static int replay_revoke(struct bench *bench, struct json_object *json)
+/* again: it had ended before, and when, "history" says. */
+static int replay_revoke(struct bench *bench, struct json_object *json, bool again)
 {
 	struct json_object *mounts = bm_json_get(json, "mounts", json_type_array);
 	struct grant *grant;
@@ -112,8 +113,9 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
-	receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
-		      bm_json_string(json, "reason") ?: "revoked");
+	if (!again)
+		receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
+			      bm_json_string(json, "reason") ?: "revoked");
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -215,7 +217,7 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "history")) {
 		r = receipt_replay(bench, json);
 	} else if (!strcmp(event, "revoke")) {
-		r = replay_revoke(bench, json);
+		r = replay_revoke(bench, json, again);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {
 		model_remove(&d->model, bench);
 		return 0;

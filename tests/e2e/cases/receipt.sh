@@ -293,6 +293,38 @@ case_lost() {
 	rm "$disk/out/abc"
 }
 
+# A new file of the ledger says again what was over; and where to look for what came before.
+case_rotated() {
+	local head
+	granted e1
+	bm revoke e1/1
+	did
+	inside e1 'echo abc >/out/out/abc'
+	did
+	make_bench e2
+	bm destroy e2
+	did
+	bm ledger rotate
+	did
+	bm receipt e2
+	did 'signature  good' 'is in an earlier file of the ledger' 'benchmon ledger verify --head'
+	[[ $out =~ (--head [0-9]+:[0-9a-f]{64}) ]] || fail 'no head to look for'
+	head=${BASH_REMATCH[1]}
+	stop_daemon KILL
+	# shellcheck disable=SC2086
+	bm ledger verify $head
+	did
+	bm destroy e1
+	did "written to $disk/out: 1 file"
+	told
+	asked .executions 1
+	asked '[.grants[].id]' '["e1/1","e1/2"]'
+	asked .grants_left_out null
+	bm receipt e1
+	did 'names this receipt'
+	rm "$disk/out/abc"
+}
+
 case_run() {
 	bm run --format json --out "$disk/out" --yes -- sh -c 'echo abc >/out/out/abc'
 	ended 0
