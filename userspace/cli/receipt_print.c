@@ -98,10 +98,11 @@ void cli_receipt_told(struct json_object *reply)
 void cli_receipt_already(struct json_object *reply, const char *done)
 {
 	struct json_object *receipt = bm_json_get(reply, "receipt", json_type_object);
-	char name[CLI_SHORT], ended[CLI_SHORT], file[CLI_SHOWN];
+	char name[CLI_SHORT], ended[CLI_SHORT], why[CLI_SHORT], file[CLI_SHOWN];
 
-	printf("%s was %s at %.19sZ\n", cli_show_key(reply, "bench", name, sizeof(name)), done,
-	       cli_show_key(reply, "ended", ended, sizeof(ended)));
+	printf("%s was %s at %.19sZ: %s\n", cli_show_key(reply, "bench", name, sizeof(name)), done,
+	       cli_show_key(reply, "ended", ended, sizeof(ended)),
+	       cli_show_key(reply, "reason", why, sizeof(why)));
 	if (receipt)
 		printf("receipt: %s\n", cli_show_key(receipt, "file", file, sizeof(file)));
 }

@@ -133,6 +133,7 @@ static int finish(struct run *run, struct bm_error *err)
 {
 	struct bm_error own = {};
 	autoclose socket = -1;
+	char why[CLI_SHORT];
 	int r;
 
 	while (!run->started && run->made_count)
@@ -143,8 +144,12 @@ static int finish(struct run *run, struct bm_error *err)
 	r = cli_connect_running(&socket);
 	if (r == 0)
 		r = cli_destroy(socket, run->bench, &run->destroyed, &own);
-	if (r == 0)
+	if (r == 0) {
+		if (run->cli->format != FORMAT_JSON && bm_json_string(run->destroyed, "ended"))
+			fprintf(stderr, "benchmon: %s had been destroyed already: %s\n", run->bench,
+				cli_show_key(run->destroyed, "reason", why, sizeof(why)));
 		return 0;
+	}
 	bm_fail_errno(&own, -r, "%s could not be destroyed", run->bench);
 	if (err->code)
 		cli_report(run->cli->format, &own);

@@ -231,6 +231,8 @@ int receipt_ended(struct daemon *d, struct json_object *request, const char *eve
 	reply = json_object_new_object();
 	bm_json_add_string(reply, "bench", given);
 	bm_json_add_string(reply, "ended", ended);
+	if (bm_json_string(of, "reason"))
+		bm_json_add_string(reply, "reason", bm_json_string(of, "reason"));
 	snprintf(path, sizeof(path), BM_LEDGER_DIR "/" BM_RECEIPT_DIR "/%s", name);
 	of = json_object_new_object();
 	bm_json_add_string(of, "file", path);

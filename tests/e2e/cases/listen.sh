@@ -75,8 +75,8 @@ hears_nothing() { # PORT [COMMAND...]
 	[[ $code -ne 0 && $out == '' ]] || fail "port $1 is not closed"
 }
 
-closed() {
-	! timeout 1 bash -c ": </dev/tcp/$at/8080" 2>/dev/null
+past() { # SECONDS since 1970
+	((EPOCHSECONDS > $1))
 }
 
 over() {
@@ -220,8 +220,10 @@ case_taken_back() {
 
 # The same by its time, with nobody there to end it.
 case_ended() {
+	local end
 	begin
 	granted --for 40s
+	end=$((EPOCHSECONDS + 40))
 	listening_alone "$holds"
 	exec {connection}<>"/dev/tcp/$at/8080"
 	echo 12345678 >&"$connection"
@@ -233,7 +235,9 @@ case_ended() {
 	same 'read 4, wrote 5' "$out"
 	line_from "$connection" out
 	same more "$out"
-	soon closed
+	# Nobody is left who would say that it is over.
+	soon past "$end"
+	hears_nothing 8080
 	echo >&"$words"
 	line_from "$said" out
 	[[ $out == 'read: Permission denied, '* ]] || fail "$out"
