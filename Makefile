@@ -14,6 +14,7 @@ LIBEXECDIR ?= $(PREFIX)/libexec/benchmon
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 PROFILEDIR ?= $(PREFIX)/share/benchmon/profiles
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC := gcc
 CLANG ?= clang
@@ -52,7 +53,7 @@ endif
 # Rooms, bottom up: a program is its own folder and the rooms below it.
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix userspace/,$(1)))))
 BASE := $(call objects,base protocol)
-DAEMON_ROOMS := confine kernel bench network policy audit
+DAEMON_ROOMS := confine keys kernel bench network policy audit
 DAEMON := $(call objects,$(DAEMON_ROOMS) gatekeeperd)
 CLI := $(call objects,cli)
 
@@ -67,7 +68,7 @@ PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 .SECONDARY:
 .PHONY: all clean install uninstall manuals unit fuzz check check-full demo attack e2e deps
 
-all: $(PROGRAMS) manuals
+all: $(PROGRAMS) manuals build/gatekeeperd.service
 
 # --- BPF: many small files, one linked object, one skeleton ----------------------------------
 
@@ -133,6 +134,14 @@ build/man/benchmon.bash: build/bin/benchmon
 	@mkdir -p $(@D)
 	$(Q)$< completion bash >$@
 
+# As another PREFIX would have it, when it is another.
+build/gatekeeperd.service: tools/systemd/gatekeeperd.service.in FORCE
+	@mkdir -p $(@D)
+	$(Q)sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< | cmp -s - $@ || \
+		sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|' $< >$@
+FORCE:
+.PHONY: FORCE
+
 install: all
 	install -D -m 755 build/bin/benchmon $(DESTDIR)$(SBINDIR)/benchmon
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
@@ -140,13 +149,16 @@ install: all
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
+	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
+	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	install -d -m 755 $(DESTDIR)$(PROFILEDIR)
 	install -m 644 profiles/*.json $(DESTDIR)$(PROFILEDIR)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
 		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
-		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon
+		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
+		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst %,$(DESTDIR)$(PROFILEDIR)/%,$(notdir $(wildcard profiles/*.json)))
 	$(Q)rmdir $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
 
@@ -178,9 +190,12 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
-FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
+FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c audit/*.c network/address*.c \
 	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
-	policy/discover*.c confine/*.c))
+	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
+
+# Its handlers are the target's own.
+build/fuzz/fuzz_request: userspace/gatekeeperd/requests.c
 
 build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)
 	$(call msg,FUZZ,$@)

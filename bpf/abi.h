@@ -209,6 +209,15 @@ struct bm_config {
 	__u32 pad;
 };
 
+/*
+ * ledger: where the ledger of user space ends, one entry under 0. No program reads it: it is kept
+ * where whoever can change a file can't.
+ */
+struct bm_ledger_end {
+	__u64 n; /* of the last line; 0: none yet */
+	__u8 hash[32];
+};
+
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
 struct bm_cgroup {
 	__u32 bench; /* 0 until user space has set it: deny */

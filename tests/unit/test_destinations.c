@@ -17,6 +17,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/replay.h"
+#include "ledger_dir.h"
 
 static struct daemon d;
 static char dir_path[] = "/tmp/benchmon-destinations-XXXXXX";
@@ -35,7 +36,7 @@ static int setup(void **state)
 	if (!mkdtemp(dir_path))
 		return -1;
 	dir = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -1 : bm_ledger_open(dir, &d.ledger, NULL);
+	return dir < 0 ? -1 : bm_ledger_open(dir, NULL, &d.ledger, NULL);
 }
 
 static int teardown(void **state)
@@ -43,7 +44,7 @@ static int teardown(void **state)
 	(void)state;
 	forget();
 	bm_ledger_close(d.ledger);
-	unlinkat(dir, BM_LEDGER_NAME, 0);
+	ledger_removed(dir);
 	bm_close(dir);
 	return rmdir(dir_path);
 }
@@ -426,8 +427,8 @@ static void makes_no_sense(void **state)
 		bool host = i == 1;
 
 		bm_ledger_close(d.ledger);
-		unlinkat(dir, BM_LEDGER_NAME, 0);
-		assert_int_equal(bm_ledger_open(dir, &d.ledger, NULL), 0);
+		ledger_removed(dir);
+		assert_int_equal(bm_ledger_open(dir, NULL, &d.ledger, NULL), 0);
 		forget();
 		bench = begin("x1");
 		two_hosts(&sealed);

@@ -248,7 +248,7 @@ static void kept(void **state)
 	const char *argv[] = { "rm", "-rf", dir, NULL };
 	autoprofile p = {};
 	autosealed s = {}, back = {};
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err = {};
 	int status = -1;
 	autoclose fd = -1;

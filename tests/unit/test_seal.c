@@ -93,7 +93,7 @@ static struct bm_sealed sample(const char *name)
 	return s;
 }
 
-static void seal(struct lab *lab, const char *name, struct bm_seal_key *ret_key)
+static void seal(struct lab *lab, const char *name, struct bm_key *ret_key)
 {
 	autosealed s = sample(name);
 
@@ -101,7 +101,7 @@ static void seal(struct lab *lab, const char *name, struct bm_seal_key *ret_key)
 	assert_int_equal(bm_seal_write(lab->fd, ret_key, &s, NULL), 0);
 }
 
-static int look(struct lab *lab, const struct bm_seal_key *key, int64_t now, struct bm_error *err)
+static int look(struct lab *lab, const struct bm_key *key, int64_t now, struct bm_error *err)
 {
 	autosealed s = {};
 
@@ -109,7 +109,7 @@ static int look(struct lab *lab, const struct bm_seal_key *key, int64_t now, str
 	return bm_seal_read(lab->fd, getuid(), key, "p", now, &s, err);
 }
 
-static void refused(struct lab *lab, const struct bm_seal_key *key, int code, const char *because)
+static void refused(struct lab *lab, const struct bm_key *key, int code, const char *because)
 {
 	struct bm_error err;
 	int r = look(lab, key, NOW, &err);
@@ -118,7 +118,7 @@ static void refused(struct lab *lab, const struct bm_seal_key *key, int code, co
 		fail_msg("%d, \"%s\", \"%s\" instead of %s", r, err.message, err.remedy, because);
 }
 
-static void good(struct lab *lab, const struct bm_seal_key *key)
+static void good(struct lab *lab, const struct bm_key *key)
 {
 	struct bm_error err;
 
@@ -131,7 +131,7 @@ static void read_back(void **state)
 	struct lab *lab = *state;
 	char shown[BM_DESTINATION_LEN];
 	autosealed s = {};
-	autosealkey key = {};
+	autokey key = {};
 	struct stat st;
 
 	seal(lab, "p", &key);
@@ -162,7 +162,7 @@ static void read_back(void **state)
 static void unsealed(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err;
 
 	assert_int_equal(bm_seal_key_open(lab->fd, getuid(), false, &key, NULL), -ENOENT);
@@ -179,7 +179,7 @@ static void altered(void **state)
 {
 	struct lab *lab = *state;
 	autofree char *text = NULL;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err;
 	size_t len, refusals = 0;
 
@@ -209,7 +209,7 @@ static void changed_value(void **state)
 {
 	struct lab *lab = *state;
 	autofree char *text = NULL;
-	autosealkey key = {};
+	autokey key = {};
 	char *at;
 
 	seal(lab, "p", &key);
@@ -225,7 +225,7 @@ static void changed_value(void **state)
 static void renamed(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	char other[96];
 
 	seal(lab, "q", &key);
@@ -237,7 +237,7 @@ static void renamed(void **state)
 static void aged(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err;
 
 	seal(lab, "p", &key);
@@ -254,7 +254,7 @@ static void aged(void **state)
 static void others_files(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	char dir[96], other[96];
 
 	seal(lab, "p", &key);
@@ -296,7 +296,7 @@ static void others_files(void **state)
 static void size(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 
 	seal(lab, "p", &key);
 	assert_int_equal(truncate(lab->file, 100 << 20), 0);
@@ -308,7 +308,7 @@ static void largest(void **state)
 {
 	struct lab *lab = *state;
 	autosealed s = { .name = "p", .sealed = NOW, .expires = NOW + 86400 }, back = {};
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err = {};
 
 	for (int i = 0; i < BM_SEALED_HOSTS; i++) {
@@ -339,7 +339,7 @@ static void keys(void **state)
 {
 	struct lab *lab = *state;
 	struct bm_error err = {};
-	autosealkey key = {}, again = {};
+	autokey key = {}, again = {};
 	struct stat st;
 
 	seal(lab, "p", &key);

@@ -24,6 +24,7 @@ struct bm_store {
 	int fd;
 	uint64_t added; /* position of the next entry; position % BM_STORE_EVENTS is its place */
 	uint64_t unwritten;
+	int64_t file_max;
 	struct bm_reader *readers;
 	struct entry entries[BM_STORE_EVENTS];
 };
@@ -56,6 +57,7 @@ int bm_store_open(int dirfd, struct bm_store **ret, struct bm_error *err)
 	if (!store)
 		return bm_fail_errno(err, ENOMEM, BM_STORE_NAME);
 	store->dirfd = dirfd;
+	store->file_max = BM_STORE_FILE_MAX;
 	r = open_file(dirfd, &store->fd);
 	if (r < 0) {
 		free(store);
@@ -73,6 +75,11 @@ void bm_store_close(struct bm_store *store)
 		free(store->entries[i].line);
 	bm_close(store->fd);
 	free(store);
+}
+
+void bm_store_limit(struct bm_store *store, int64_t bytes)
+{
+	store->file_max = bytes;
 }
 
 int bm_store_reopen(struct bm_store *store)
@@ -104,7 +111,7 @@ static int write_line(struct bm_store *store, const char *line)
 		return r;
 	if (fstat(store->fd, &st) < 0)
 		return -errno;
-	if (st.st_size && st.st_size + (off_t)len + 1 > BM_STORE_FILE_MAX) {
+	if (st.st_size && st.st_size + (off_t)len + 1 > store->file_max) {
 		r = rotate(store);
 		if (r < 0)
 			return r;

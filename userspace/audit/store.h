@@ -25,6 +25,8 @@ struct bm_store;
 int bm_store_open(int dirfd, struct bm_store **ret, struct bm_error *err);
 /* All readers have to be detached before. */
 void bm_store_close(struct bm_store *store);
+/* The file is rotated before it gets longer; BM_STORE_FILE_MAX until then. */
+void bm_store_limit(struct bm_store *store, int64_t bytes);
 
 static inline void bm_store_closep(struct bm_store **store)
 {

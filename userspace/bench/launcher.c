@@ -184,6 +184,21 @@ static _Noreturn void serve(int socket, pid_t parent)
 	}
 }
 
+/*
+ * A unit's OOMScoreAdjust= is for the daemon. What it executes inherited that, and untrusted work
+ * would be the last on the host to be killed for memory.
+ */
+static int give_up_oom_score(void)
+{
+	static const char path[] = "/proc/self/oom_score_adj";
+	autofree char *text = NULL;
+	int r = bm_read_file(AT_FDCWD, path, 64, &text, NULL);
+
+	if (r < 0 || text[0] != '-')
+		return r;
+	return bm_write_file(AT_FDCWD, path, 0, 0, "0");
+}
+
 static _Noreturn void launch_for(pid_t parent, int socket)
 {
 	struct bm_error err = {};
@@ -195,7 +210,7 @@ static _Noreturn void launch_for(pid_t parent, int socket)
 	if (getppid() != parent || dup2(socket, 3) < 0 || syscall(SYS_close_range, 4, ~0u, 0) < 0 ||
 	    fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
 		_exit(1);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	if (give_up_oom_score() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    bm_caps_bound(bm_launcher_capabilities, &err) < 0 ||
 	    bm_caps_keep(bm_launcher_capabilities, &err) < 0)
 		_exit(1);

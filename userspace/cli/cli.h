@@ -52,6 +52,9 @@ int cli_daemon_start(struct bm_error *err);
 /* request.c: bm_call() with a check that what was typed can be said in JSON. */
 int cli_call(int socket, const char *op, struct json_object *request, const int *fds,
 	     size_t fd_count, struct json_object **ret_reply, struct bm_error *err);
+/* The same of an answer with an fd. */
+int cli_call_fd(int socket, const char *op, struct json_object *request, int *ret_fd,
+		struct json_object **ret_reply, struct bm_error *err);
 /* request.c: the object under key of a reply; -EPROTO when it is not there. */
 int cli_reply_object(struct json_object *reply, const char *key, struct json_object **ret,
 		     struct bm_error *err);
@@ -118,8 +121,10 @@ int cmd_events(struct cli *cli, struct bm_error *err);
 int cmd_exec(struct cli *cli, struct bm_error *err);
 int cmd_grant(struct cli *cli, struct bm_error *err);
 int cmd_help(struct cli *cli, struct bm_error *err);
+int cmd_ledger(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
 int cmd_profile(struct cli *cli, struct bm_error *err);
+int cmd_receipt(struct cli *cli, struct bm_error *err);
 int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);

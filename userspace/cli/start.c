@@ -121,6 +121,9 @@ int cli_daemon_start(struct bm_error *err)
 	r = cli_daemon_find(path, sizeof(path), err);
 	if (r < 0)
 		return r;
+	/* With a socket or a program of one's own it is no service. */
+	if (!getenv("BENCHMON_SOCKET") && !getenv("BENCHMON_GATEKEEPERD") && cli_service_of(path))
+		return cli_service_start(err);
 	log = open(CLI_LOG_PATH, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (log < 0)
 		return bm_fail_errno(err, errno, CLI_LOG_PATH);

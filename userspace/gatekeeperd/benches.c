@@ -11,7 +11,9 @@
 #include "bench/container.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/chosen.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/receipt.h"
 #include "gatekeeperd/lifetime.h"
 
 static int check_name(struct daemon *d, const char *name, struct bm_error *err)
@@ -230,15 +232,36 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	return 0;
 }
 
+/* NULL: it has ended so already, and that is the reply: asking twice does no harm. */
+static int find_to_end(struct daemon *d, struct json_object *request, const char *event,
+		       struct bench **ret, struct json_object **ret_reply, struct bm_error *err)
+{
+	int r = bench_of_request(d, request, ret, err);
+
+	if (r == -ENOENT && receipt_ended(d, request, event, ret_reply) == 0) {
+		*err = (struct bm_error){};
+		*ret = NULL;
+		return 0;
+	}
+	return r;
+}
+
+static struct json_object *asked_by(const struct connection *c)
+{
+	struct json_object *fields = json_object_new_object();
+
+	bm_json_add_int(fields, "uid", c->uid);
+	return fields;
+}
+
 int request_detach(struct daemon *d, struct connection *c, struct bm_message *message,
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	struct json_object *reply, *revoked;
 	struct bench *bench;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = find_to_end(d, message->json, "detach", &bench, ret_reply, err);
 
-	(void)c;
-	if (r < 0)
+	if (r < 0 || !bench)
 		return r;
 	if (bench->origin != ORIGIN_ATTACHED)
 		return bm_fail(err, EINVAL, "detach", "`benchmon destroy` ends it",
@@ -257,36 +280,28 @@ int request_detach(struct daemon *d, struct connection *c, struct bm_message *me
 		snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
 		json_object_array_add(revoked, json_object_new_string(id));
 	}
-	*ret_reply = reply;
-	return bench_end(d, bench, "detach", NULL, err);
+	return ending_begin(d, c, bench, "detach", asked_by(c), reply, ret_reply, err);
 }
 
 int request_destroy(struct daemon *d, struct connection *c, struct bm_message *message,
 		    struct json_object **ret_reply, struct bm_error *err)
 {
-	struct json_object *reply, *outputs, *shown;
+	struct json_object *reply, *outputs;
 	struct bench *bench;
-	int64_t denied = 0;
-	size_t next;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = find_to_end(d, message->json, "destroy", &bench, ret_reply, err);
 
-	(void)c;
-	if (r < 0)
+	if (r < 0 || !bench)
 		return r;
 	if (bench->origin != ORIGIN_CREATED)
 		return bm_fail(err, EINVAL, "destroy", "detach it, and remove it with what made it",
 			       "Bench %s is a container that benchmon did not make", bench->name);
-	shown = bench_to_json(d, bench, 0, false, &next);
-	bm_json_int(shown, "denied", &denied);
-	json_object_put(shown);
 	reply = json_object_new_object();
 	outputs = json_object_new_array();
 	bm_json_add_string(reply, "bench", bench->name);
-	bm_json_add_int(reply, "denied", denied);
+	bm_json_add_int(reply, "denied", 0);
 	bm_json_add(reply, "outputs", outputs);
 	for (const struct grant *g = bench->grants; g; g = g->next)
 		if (g->kind == GRANT_FILE && g->writable)
 			json_object_array_add(outputs, json_object_new_string(g->source));
-	*ret_reply = reply;
-	return bench_end(d, bench, "destroy", NULL, err);
+	return ending_begin(d, c, bench, "destroy", asked_by(c), reply, ret_reply, err);
 }

@@ -8,7 +8,11 @@
 #include "audit/ledger.h"
 #include "audit/store.h"
 #include "base/error.h"
+#include "gatekeeperd/config.h"
+#include "gatekeeperd/log.h"
 #include "gatekeeperd/model.h"
+#include "gatekeeperd/requests.h"
+#include "gatekeeperd/service.h"
 #include "kernel/kernel.h"
 #include "policy/source.h"
 #include "protocol/protocol.h"
@@ -48,7 +52,9 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
-	int pidfd; /* the peer; below 0: it had gone before it was seen */
+	bool is_operator;
+	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
+	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
 	struct sealing *sealing;   /* sealing.h */
@@ -57,7 +63,8 @@ struct connection {
 	struct bm_reader reader;
 	/* exec */
 	struct execution *execution;
-	bool dead; /* to be freed when the loop comes round */
+	struct ending *ending; /* ending.h: its reply is awaited */
+	bool dead;             /* to be freed when the loop comes round */
 };
 
 /* A process that `exec` started in a Bench, for as long as its client listens. */
@@ -72,9 +79,11 @@ struct execution {
 };
 
 /* What is done by itself when its time has come. */
-enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, DAEMON_TIMERS };
+enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, TIMER_ENDING, DAEMON_TIMERS };
 
 struct daemon {
+	struct config config;
+	struct service service;
 	struct model model;
 	struct bm_kernel *kernel;
 	struct bm_ledger *ledger;
@@ -82,25 +91,34 @@ struct daemon {
 	int state_dir, log_dir;
 	int epoll;
 	struct watch listener, launcher, signals, ring, timer;
+	/* clients.c */
 	struct connection *connections;
+	struct watch idle;
+	uint64_t idle_ns; /* what its timer is set to; 0: it is not */
+	bool deaf;        /* the listener is not watched: there was no descriptor left */
+	uint64_t turned_away, told_ns;
+	char socket_path[128]; /* "": nothing to remove */
+
 	struct execution *executions;
+	struct ending *endings;
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;
+	int status;      /* to exit with */
+	bool restating;  /* record.c: what is recorded is no decision, it is said again */
+	off_t rotate_at; /* bytes of the ledger */
 };
-
-/* log.c: to stderr, with the systemd level prefix where stderr is no terminal. */
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
-__attribute__((format(printf, 2, 3))) void daemon_log(enum log_level level, const char *fmt, ...);
-void daemon_log_error(const char *what, const struct bm_error *err);
 
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
 /* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
 void daemon_timer(struct daemon *d, enum daemon_timer which, uint64_t ns);
 
-/* ledger lines: fields is taken over. */
+/*
+ * record.c: a line of the ledger; fields is taken over. What tells of an end is taken on a full
+ * disk too.
+ */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
 		  struct bm_error *err);
 
@@ -129,7 +147,7 @@ void on_ring(struct daemon *d, struct watch *w, uint32_t events);
 void on_record(void *ctx, const void *record, size_t size);
 
 /* connection.c */
-void on_listener(struct daemon *d, struct watch *w, uint32_t events);
+void on_connection(struct daemon *d, struct watch *w, uint32_t events);
 void connection_close(struct daemon *d, struct connection *c);
 void pending_drop(struct connection *c);
 /* grant.c: shows it and awaits its confirmation; the reply. */
@@ -140,61 +158,11 @@ int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, in
 		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
 /* Takes over reply; closes a connection that doesn't take it. */
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
+/* The same, with an fd beside it, which stays the caller's. */
+void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd);
 /* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
 		       struct bm_error *err);
-
-/*
- * A request. On success *ret_reply (an object) gets what belongs beside "ok", or stays NULL when
- * the answer has been given already. message's fds are taken with TAKE_FD.
- */
-typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_message *message,
-			  struct json_object **ret_reply, struct bm_error *err);
-
-int request_version(struct daemon *, struct connection *, struct bm_message *,
-		    struct json_object **, struct bm_error *);
-int request_create(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_attach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_detach(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_freeze(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_thaw(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		 struct bm_error *);
-int request_destroy(struct daemon *, struct connection *, struct bm_message *,
-		    struct json_object **, struct bm_error *);
-int request_grant(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		  struct bm_error *);
-int request_adopt(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		  struct bm_error *);
-int request_confirm(struct daemon *, struct connection *, struct bm_message *,
-		    struct json_object **, struct bm_error *);
-int request_revoke(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_ls(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-	       struct bm_error *);
-int request_show(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		 struct bm_error *);
-int request_events(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		   struct bm_error *);
-int request_exec(struct daemon *, struct connection *, struct bm_message *, struct json_object **,
-		 struct bm_error *);
-int request_profile_ls(struct daemon *, struct connection *, struct bm_message *,
-		       struct json_object **, struct bm_error *);
-int request_profile_show(struct daemon *, struct connection *, struct bm_message *,
-			 struct json_object **, struct bm_error *);
-int request_profile_verify(struct daemon *, struct connection *, struct bm_message *,
-			   struct json_object **, struct bm_error *);
-int request_profile_seal(struct daemon *, struct connection *, struct bm_message *,
-			 struct json_object **, struct bm_error *);
-int request_profile_refresh(struct daemon *, struct connection *, struct bm_message *,
-			    struct json_object **, struct bm_error *);
-int request_profile_unseal(struct daemon *, struct connection *, struct bm_message *,
-			   struct json_object **, struct bm_error *);
-int request_profile_pending(struct daemon *, struct connection *, struct bm_message *,
-			    struct json_object **, struct bm_error *);
 
 /* execute.c: nobody listens any more; it is killed and reaped. */
 void execution_abandon(struct execution *x);

@@ -189,14 +189,17 @@ static int environment(struct json_object *given, struct json_object **ret, stru
 	return 0;
 }
 
-static int record_exec(struct daemon *d, const struct bench *bench, struct json_object *argv,
-		       uid_t uid, struct bm_error *err)
+static int record_exec(struct daemon *d, struct bench *bench, struct json_object *argv, uid_t uid,
+		       struct bm_error *err)
 {
 	struct json_object *fields = json_object_new_object();
+	int r;
 
 	bm_json_add(fields, "argv", json_object_get(argv));
 	bm_json_add_int(fields, "uid", uid);
-	return bench_record(d, bench, "exec", fields, err);
+	r = bench_record(d, bench, "exec", fields, err);
+	bench->executions += r == 0;
+	return r;
 }
 
 static int start(struct daemon *d, struct connection *c, const struct bm_exec *exec,

@@ -18,6 +18,9 @@ static int bench_to_freeze(struct daemon *d, struct json_object *request, struct
 {
 	int r = bench_of_request(d, request, ret, err);
 
+	if (r == 0 && (*ret)->ends)
+		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
+			       (*ret)->name);
 	if (r == 0 && (*ret)->cgroup.fd < 0)
 		r = bm_fail(err, ESRCH, NULL, "see `benchmon show`",
 			    "the cgroup of Bench %s has gone", (*ret)->name);

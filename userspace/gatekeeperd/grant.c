@@ -24,10 +24,14 @@
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
+	if (bench->ends)
+		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
+			       bench->name);
 	if (bench->frozen)
 		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it", "Bench %s is frozen",
 			       bench->name);
@@ -412,7 +416,10 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 static void record_failed(struct daemon *d, struct bench *bench, const struct grant *g)
 {
 	struct json_object *fields = json_object_new_object();
+	char now[40];
 
+	now_text(now);
+	receipt_grant(bench, g, now, "failed");
 	bm_json_add_int(fields, "grant", g->number);
 	bm_json_add_string(fields, "reason", "failed");
 	/* What was closed before stays so. */
@@ -442,6 +449,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
+	uint64_t said;
 	bool seals = token && sealing_awaits(c, token);
 	int r;
 
@@ -465,13 +473,16 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		pending_drop(c);
 		return r;
 	}
+	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
 	r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
 	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
 				   : listen_grant(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
-		record_failed(d, bench, g);
+		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
+		if (bm_ledger_head(d->ledger)->n != said)
+			record_failed(d, bench, g);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);

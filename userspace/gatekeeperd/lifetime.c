@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
 
 #define NS 1000000000ull
@@ -127,15 +128,15 @@ int lifetime_replay(struct json_object *json, struct bench *bench)
 
 static void end_overdue(struct daemon *d, struct bench *bench, uint64_t now)
 {
-	struct json_object *fields = json_object_new_object();
+	struct json_object *fields = json_object_new_object(), *unheard = NULL;
 	struct bm_error err = {};
 
 	daemon_log(LOG_LEVEL_INFO, "Bench %s: its time has come", bench->name);
 	bm_json_add_string(fields, "reason", "time limit");
-	if (bench_end(d, bench, "destroy", fields, &err) == 0)
-		return;
+	/* Should it not come through, in whichever step. */
 	backoff_failed(&bench->overdue, now, OVERDUE_FIRST_NS, OVERDUE_MAX_NS);
-	daemon_log_error("destroy a Bench whose time has come", &err);
+	if (ending_begin(d, NULL, bench, "destroy", fields, NULL, &unheard, &err) < 0)
+		daemon_log_error("destroy a Bench whose time has come", &err);
 }
 
 void lifetime_await(struct daemon *d)
@@ -145,7 +146,7 @@ void lifetime_await(struct daemon *d)
 	for (struct bench *b = d->model.benches; b; b = b->next) {
 		uint64_t due = b->overdue.due_ns ?: b->deadline_ns;
 
-		if (due && (!next || due < next))
+		if (due && !b->ends && (!next || due < next))
 			next = due;
 	}
 	daemon_timer(d, TIMER_LIFETIME, next);
@@ -158,7 +159,8 @@ void lifetime_review(struct daemon *d)
 
 	for (struct bench *b = d->model.benches; b; b = after) {
 		after = b->next;
-		if (b->deadline_ns && b->deadline_ns <= now && backoff_due(&b->overdue, now))
+		if (b->deadline_ns && b->deadline_ns <= now && !b->ends &&
+		    backoff_due(&b->overdue, now))
 			end_overdue(d, b, now);
 	}
 	lifetime_await(d);

@@ -2,7 +2,6 @@
 /* gatekeeperd: start, event loop, end. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,10 +10,8 @@
 #include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <time.h>
 
 #include <sodium.h>
@@ -23,13 +20,21 @@
 #include "base/io.h"
 #include "bench/launcher.h"
 #include "bench/pin.h"
+#include "gatekeeperd/arguments.h"
+#include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/ending.h"
+#include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/record.h"
 #include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
+
+/* Exit statuses: 1, it was refused to start, and would be again; 2, usage; and this one. */
+#define EXIT_BROKEN 3
 
 static int make_dir(const char *path, mode_t mode, int *ret_fd, struct bm_error *err)
 {
@@ -56,25 +61,6 @@ static int own_mounts(struct bm_error *err)
 	return 0;
 }
 
-static int listen_at(struct daemon *d, const char *path, struct bm_error *err)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	autoclose fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return bm_fail_errno(err, errno, "socket");
-	if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
-	    sizeof(address.sun_path))
-		return bm_fail_errno(err, ENAMETOOLONG, "%s", path);
-	/* The ledger's lock is held: whoever listened there has gone. */
-	unlink(path);
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0600) < 0 ||
-	    listen(fd, 128) < 0)
-		return bm_fail_errno(err, errno, "listen at %s", path);
-	d->listener = (struct watch){ .fd = TAKE_FD(fd), .ready = on_listener };
-	return daemon_watch(d, &d->listener, EPOLLIN);
-}
-
 static void on_signal(struct daemon *d, struct watch *w, uint32_t events)
 {
 	struct signalfd_siginfo info;
@@ -95,6 +81,7 @@ static void on_launcher(struct daemon *d, struct watch *w, uint32_t events)
 	(void)events;
 	daemon_log(LOG_LEVEL_ERROR, "the launcher has ended, and gatekeeperd with it");
 	d->stop = true;
+	d->status = EXIT_BROKEN;
 }
 
 /* In the daemon's mount namespace, and with nothing yet that it would hold. */
@@ -136,6 +123,7 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 		return;
 	recall_review(d);
 	lifetime_review(d);
+	endings_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -146,6 +134,17 @@ static int watch_timer(struct daemon *d, struct bm_error *err)
 				   .ready = on_timer };
 	r = d->timer.fd < 0 ? -errno : daemon_watch(d, &d->timer, EPOLLIN);
 	return r < 0 ? bm_fail_errno(err, -r, "timer") : 0;
+}
+
+static void tell_ready(const struct daemon *d)
+{
+	char state[64];
+	size_t count = 0;
+
+	for (const struct bench *b = d->model.benches; b; b = b->next)
+		count++;
+	snprintf(state, sizeof(state), "READY=1\nSTATUS=Benches at start: %zu", count);
+	service_tell(&d->service, state);
 }
 
 static int start(struct daemon *d, const char *socket_path, struct bm_error *err)
@@ -164,13 +163,17 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	if (r == 0)
 		r = make_dir(BM_STORE_DIR, 0755, &d->log_dir, err);
 	if (r == 0)
-		r = bm_ledger_open(d->state_dir, &d->ledger, err);
+		r = ledger_open(d, err);
 	if (r == 0)
 		r = bm_store_open(d->log_dir, &d->store, err);
-	if (r == 0)
+	if (r == 0) {
+		bm_store_limit(d->store, d->config.events_max_bytes);
 		r = own_mounts(err);
+	}
 	if (r == 0)
 		r = start_launcher(d, err);
+	clients_raise_limit();
+	service_tell(&d->service, "STATUS=loading the programs");
 	if (r == 0)
 		r = watch_signals(d, err);
 	if (r == 0)
@@ -179,6 +182,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = bm_kernel_open(&d->kernel, err);
 	if (r == -ESTALE)
 		freeze_all(d);
+	if (r == 0)
+		ledger_watch(d);
 	if (r == 0)
 		r = bm_events_open(d->kernel, on_record, d, err);
 	if (r == 0)
@@ -189,7 +194,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
-	r = listen_at(d, socket_path, err);
+	r = clients_listen(d, socket_path, err);
 	/* Nobody has been listened to yet. */
 	return r < 0 ? r : daemon_shrink(err);
 }
@@ -216,7 +221,7 @@ static void loop(struct daemon *d)
 {
 	while (!d->stop) {
 		struct epoll_event events[32];
-		int count = epoll_wait(d->epoll, events, 32, -1);
+		int count = epoll_wait(d->epoll, events, 32, ledger_patience(d));
 
 		for (int i = 0; i < count; i++) {
 			struct watch *w = events[i].data.ptr;
@@ -226,13 +231,16 @@ static void loop(struct daemon *d)
 		}
 		bury(d);
 		executions_bury(d);
+		endings_bury(d);
 		inits_bury(d);
+		ledger_turn(d);
 	}
 }
 
 /* Benches, walls and pins stay: stopping the daemon is not stopping them. */
-static void finish(struct daemon *d, const char *socket_path)
+static void finish(struct daemon *d)
 {
+	service_tell(&d->service, "STOPPING=1");
 	for (struct connection *c = d->connections; c; c = c->next) {
 		c->execution = NULL; /* its payload goes on, without a listener */
 		connection_close(d, c);
@@ -241,14 +249,17 @@ static void finish(struct daemon *d, const char *socket_path)
 	for (struct execution *x = d->executions; x; x = x->next)
 		x->dead = true;
 	executions_bury(d);
-	if (d->listener.fd >= 0)
-		unlink(socket_path);
+	endings_abandon(d);
+	if (d->socket_path[0])
+		unlink(d->socket_path);
 	while (d->model.benches)
 		model_remove(&d->model, d->model.benches);
 	bm_close(d->listener.fd);
 	bm_close(d->launcher.fd);
 	bm_close(d->signals.fd);
 	bm_close(d->timer.fd);
+	bm_close(d->idle.fd);
+	service_end(&d->service);
 	bm_kernel_close(d->kernel);
 	bm_store_close(d->store);
 	bm_ledger_close(d->ledger);
@@ -257,97 +268,103 @@ static void finish(struct daemon *d, const char *socket_path)
 	bm_close(d->epoll);
 }
 
-static const struct option options[] = {
-	{ "foreground", no_argument, NULL, 'f' },
-	{ "background-fd", required_argument, NULL, 'b' },
-	{ "doctor", no_argument, NULL, 'd' },
-	{ "format", required_argument, NULL, 'F' },
-	{ "socket", required_argument, NULL, 's' },
-	{ "unload", no_argument, NULL, 'u' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "force", no_argument, NULL, 'k' },
-	{},
-};
+static int configure(const struct arguments *a, struct config *config, struct bm_error *err)
+{
+	const char *path = a->config ?: CONFIG_PATH;
+	int r = config_read(path, a->config || a->check, config, err);
 
-static const char usage[] =
-	"usage: gatekeeperd [--foreground] [--socket PATH] [--background-fd N]\n"
-	"       gatekeeperd --doctor [--format json|text]\n"
-	"       gatekeeperd --unload [--force]\n";
+	if (r == 0)
+		r = config_resolve(config, path, err);
+	if (r == 0 && a->level && !log_level_parse(a->level, &config->log_level))
+		r = bm_fail(err, EINVAL, "log-level", "give one of these",
+			    "--log-level is none of error, warning, info and debug");
+	if (r == 0)
+		daemon_log_level(config->log_level);
+	return r;
+}
+
+/* What would be in force, as the file would have it. */
+static int check_config(const struct arguments *a)
+{
+	struct config config = config_default;
+	struct bm_error err = {};
+	autojson *json = NULL;
+	char line[1024];
+
+	if (configure(a, &config, &err) < 0) {
+		fprintf(stderr, "gatekeeperd: %s\n", bm_error_line(&err, line, sizeof(line)));
+		return 1;
+	}
+	json = config_to_json(&config);
+	puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN));
+	return 0;
+}
+
+/* The one who waits for us, whoever it is, learns what became of it. */
+static void announce(const struct daemon *d, int ready, const struct bm_error *err)
+{
+	char line[1024], state[1100];
+
+	bm_error_line(err, line, sizeof(line));
+	if (ready >= 0) {
+		dprintf(ready, "%s\n", err->code ? line : "ok");
+		close(ready);
+	}
+	if (!err->code) {
+		tell_ready(d);
+		return;
+	}
+	snprintf(state, sizeof(state), "STATUS=%s", line);
+	service_tell(&d->service, state);
+}
 
 int main(int argc, char **argv)
 {
-	struct daemon d = { .state_dir = -1,
+	struct daemon d = { .config = config_default,
+			    .service = SERVICE_NONE,
+			    .state_dir = -1,
 			    .log_dir = -1,
 			    .epoll = -1,
 			    .listener.fd = -1,
 			    .launcher.fd = -1,
 			    .signals.fd = -1,
 			    .ring.fd = -1,
+			    .idle.fd = -1,
 			    .timer.fd = -1 };
-	const char *socket_path = BM_SOCKET_PATH;
-	bool doctor = false, json = false, unload = false, force = false;
+	struct arguments a = { .socket = BM_SOCKET_PATH, .ready = -1 };
 	struct bm_error err = {};
-	int option, ready = -1, r;
-	char line[1024];
+	int r = arguments_parse(argc, argv, &a);
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			break;
-		case 'b':
-			ready = atoi(optarg);
-			break;
-		case 'd':
-			doctor = true;
-			break;
-		case 'F':
-			json = !strcmp(optarg, "json");
-			break;
-		case 's':
-			socket_path = optarg;
-			break;
-		case 'u':
-			unload = true;
-			break;
-		case 'k':
-			force = true;
-			break;
-		case 'V':
-			puts("gatekeeperd " BENCHMON_VERSION);
-			return 0;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			fputs(usage, stderr);
-			return 2;
-		}
-	}
-	if (optind != argc) {
-		fputs(usage, stderr);
-		return 2;
-	}
-	if (doctor)
-		return doctor_main(json);
-	if (unload)
-		return unload_main(force);
-	if (ready >= 0)
-		fcntl(ready, F_SETFD, FD_CLOEXEC);
-	r = start(&d, socket_path, &err);
+	if (r >= 0)
+		return r;
+	if (a.doctor)
+		return doctor_main(a.ledger.json);
+	if (a.verify)
+		return ledger_verify_main(&a.ledger);
+	if (a.accept)
+		return ledger_accept_main(a.force);
+	if (a.unload)
+		return unload_main(a.force);
+	if (a.check)
+		return check_config(&a);
+	if (a.ready >= 0)
+		fcntl(a.ready, F_SETFD, FD_CLOEXEC);
+	r = service_begin(&d.service, &err);
+	if (r == 0)
+		r = configure(&a, &d.config, &err);
+	if (r == 0)
+		r = start(&d, a.socket, &err);
 	if (r < 0)
 		bm_fail_errno(&err, -r, "start");
-	if (ready >= 0) {
-		dprintf(ready, "%s\n", r < 0 ? bm_error_line(&err, line, sizeof(line)) : "ok");
-		close(ready);
-	}
+	announce(&d, a.ready, &err);
 	if (r < 0) {
 		daemon_log_error("start", &err);
-		finish(&d, socket_path);
+		finish(&d);
 		return 1;
 	}
-	daemon_log(LOG_LEVEL_INFO, "version " BENCHMON_VERSION " listens at %s", socket_path);
+	daemon_log(LOG_LEVEL_INFO, "version " BENCHMON_VERSION " listens at %s",
+		   d.socket_path[0] ? d.socket_path : "the socket of the service manager");
 	loop(&d);
-	finish(&d, socket_path);
-	return 0;
+	finish(&d);
+	return d.status;
 }

@@ -186,6 +186,10 @@ void model_remove(struct model *model, struct bench *bench)
 	bm_target_close(&bench->target);
 	bm_close(bench->net);
 	json_object_put(bench->detached);
+	json_object_put(bench->history);
+	json_object_put(bench->outputs);
+	json_object_put(bench->denials);
+	json_object_put(bench->standing);
 	hosts_done(&bench->announced);
 	free(bench);
 }

@@ -115,6 +115,9 @@ struct bench {
 	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
 	int net;                        /* its network, where shared: that outlives its init */
 	bool userns;                    /* it may make user namespaces */
+	bool ends;                      /* ending.c: it takes no grant and no execution any more */
+	bool halted;                    /* and was frozen for that */
+	bool tearing;                   /* its grants end with it */
 	bool frozen;                    /* by an operator, until thawed */
 	struct bm_limits limits;        /* created ones */
 	int64_t seconds;                /* it may live, once it is ready; 0: no end */
@@ -129,6 +132,7 @@ struct bench {
 	bool named;                   /* and an /etc/hosts */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
+	struct json_object *standing; /* record.h: what the next file of the ledger says again */
 	struct grant *grants;
 	size_t grant_count;
 	struct grant *revoked; /* file grants of which something may still be held */
@@ -139,6 +143,13 @@ struct bench {
 	uint32_t announced_grant;
 	struct grant_hosts announced;
 	struct grant *closed; /* revoked ones whose tombstone and exceptions stay */
+	/* For its receipt (receipt.h). */
+	struct json_object *history; /* grants that have ended, the newest of them; NULL */
+	size_t history_bytes;
+	uint64_t history_left; /* older ones */
+	uint64_t executions;
+	struct json_object *outputs; /* by grant id; NULL */
+	struct json_object *denials; /* NULL: not known */
 };
 
 struct model {

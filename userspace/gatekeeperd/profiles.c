@@ -86,7 +86,7 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 {
 	autosealed sealed = {};
 	autoprofile profile = {};
-	autosealkey key = {};
+	autokey key = {};
 	char file[PATH_MAX];
 	int r = profile_find(name, &profile, file, err);
 
@@ -199,7 +199,7 @@ static const char *state_of(int r)
 
 static void look_at(struct daemon *d, const char *name, struct look *ret)
 {
-	autosealkey key = {};
+	autokey key = {};
 	int r = profile_find(name, &ret->profile, ret->file, &ret->err);
 
 	ret->defined = r == 0;

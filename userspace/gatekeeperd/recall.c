@@ -309,7 +309,7 @@ int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_erro
 
 	if (r == 0)
 		r = fn(arg, err);
-	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was, err) : r;
+	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was || bench->halted, err) : r;
 }
 
 static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
@@ -407,7 +407,7 @@ static bool is_clean(struct daemon *d, struct bench *bench)
 		return false;
 	bench->cgroup.wait_ms = SHORT_MS;
 	clean = bm_cgroup_pause(&bench->cgroup, &was, NULL) == 0 && looks_clean(d, bench);
-	bm_cgroup_resume(&bench->cgroup, was, NULL);
+	bm_cgroup_resume(&bench->cgroup, was || bench->halted, NULL);
 	bench->cgroup.wait_ms = 0;
 	return clean;
 }

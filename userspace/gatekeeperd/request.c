@@ -148,6 +148,7 @@ int request_version(struct daemon *d, struct connection *c, struct bm_message *m
 	(void)d, (void)c, (void)message, (void)err;
 	uname(&name);
 	bm_json_add_string(reply, "version", BENCHMON_VERSION);
+	bm_json_add_int(reply, "protocol", BM_PROTOCOL_VERSION);
 	bm_json_add_int(reply, "abi", BM_ABI_VERSION);
 	bm_json_add_string(reply, "kernel", name.release);
 	*ret_reply = reply;

@@ -22,7 +22,7 @@ static bool same_seal(const struct bm_sealed *a, const struct bm_sealed *b)
 }
 
 /* What was shown is what is there: neither the definition nor the seal has changed since. */
-static int check_unchanged(struct daemon *d, const struct sealing *s, const struct bm_seal_key *key,
+static int check_unchanged(struct daemon *d, const struct sealing *s, const struct bm_key *key,
 			   struct bm_error *err)
 {
 	autoprofile profile = {};
@@ -42,7 +42,7 @@ static int check_unchanged(struct daemon *d, const struct sealing *s, const stru
 }
 
 static struct json_object *record_of(const struct sealing *s, const struct connection *c,
-				     const struct bm_seal_key *key, const char *how)
+				     const struct bm_key *key, const char *how)
 {
 	struct json_object *fields = json_object_new_object(), *who = json_object_new_object();
 	struct json_object *hosts = json_object_new_array();
@@ -82,7 +82,7 @@ static void record_failed(struct daemon *d, const char *name)
 int sealing_seal(struct daemon *d, struct connection *c, const char *how, struct bm_error *err)
 {
 	struct sealing *s = c->sealing;
-	autosealkey key = {};
+	autokey key = {};
 	int r = bm_seal_key_open(d->state_dir, 0, true, &key, err);
 
 	/* Whatever comes of it, it is asked once. */
@@ -113,7 +113,7 @@ void sealing_settle(struct daemon *d, const struct sealing *s, struct json_objec
 /* Signing is deterministic: what was there before is there again, byte for byte. */
 static int put_back(struct daemon *d, const struct sealing *s, struct bm_error *err)
 {
-	autosealkey key = {};
+	autokey key = {};
 	int r;
 
 	if (!s->had)

@@ -14,9 +14,17 @@
 #include "gatekeeperd/seal_plan.h"
 #include "policy/one.h"
 
+/* At once: each has a process that resolves, and then some MiB of hosts. */
+#define SEALINGS_MAX 8
+
 bool sealing_busy(const struct sealing *s)
 {
 	return s && s->watch.fd >= 0;
+}
+
+bool sealing_open(const struct sealing *s)
+{
+	return s && s->token[0];
 }
 
 bool sealing_awaits(const struct connection *c, const char *token)
@@ -50,19 +58,28 @@ void sealing_free(struct sealing *s)
 }
 
 /* The connection's, in place of what was shown on it before. */
-static struct sealing *begin(struct connection *c)
+static int begin(struct daemon *d, struct connection *c, struct sealing **ret, struct bm_error *err)
 {
-	struct sealing *s = calloc(1, sizeof(*s));
+	struct sealing *s;
+	size_t others = 0;
 
+	for (const struct connection *other = d->connections; other; other = other->next)
+		others += other != c && !other->dead &&
+			  (sealing_busy(other->sealing) || sealing_open(other->sealing));
+	if (others >= SEALINGS_MAX)
+		return bm_fail(err, EBUSY, "sealing", "confirm or end one of them",
+			       "%zu profiles are being sealed already", others);
+	s = calloc(1, sizeof(*s));
 	if (!s)
-		return NULL;
+		return bm_fail_errno(err, ENOMEM, "seal");
 	sealing_free(c->sealing);
 	c->sealing = s;
 	s->connection = c;
 	s->watch.fd = -1;
 	s->resolving.socket = -1;
 	s->items = json_object_new_array();
-	return s;
+	*ret = s;
+	return 0;
 }
 
 static int complete(struct daemon *d, struct sealing *s, const struct bm_resolved *resolved,
@@ -151,7 +168,7 @@ static int load(struct sealing *s, struct bm_message *message, struct bm_error *
 static void look_before(struct daemon *d, struct sealing *s)
 {
 	struct json_object *note;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error why = {};
 	int r = bm_seal_key_open(d->state_dir, 0, false, &key, &why);
 
@@ -176,12 +193,12 @@ static bool discovers(const struct bm_profile *profile)
 int request_profile_seal(struct daemon *d, struct connection *c, struct bm_message *message,
 			 struct json_object **ret_reply, struct bm_error *err)
 {
-	int root = message->fd_count ? message->fds[0] : -1, r;
-	struct sealing *s = begin(c);
+	int root = message->fd_count ? message->fds[0] : -1;
+	struct sealing *s;
+	int r = begin(d, c, &s, err);
 
-	if (!s)
-		return -ENOMEM;
-	r = load(s, message, err);
+	if (r == 0)
+		r = load(s, message, err);
 	if (r == 0 && root >= 0 && !discovers(&s->profile))
 		r = bm_fail(err, EINVAL, "discover", "leave --image or --rootfs away",
 			    "profile %s discovers nothing in an image", s->profile.name);
@@ -195,12 +212,12 @@ int request_profile_seal(struct daemon *d, struct connection *c, struct bm_messa
 int sealing_begin_grant(struct daemon *d, struct connection *c, struct bm_profile *profile,
 			struct bm_error *err)
 {
-	struct sealing *s = begin(c);
 	struct json_object *none = NULL;
-	int r;
+	struct sealing *s;
+	int r = begin(d, c, &s, err);
 
-	if (!s)
-		return bm_fail_errno(err, ENOMEM, "seal");
+	if (r < 0)
+		return r;
 	s->grant = true;
 	s->profile = *profile;
 	*profile = (struct bm_profile){};
@@ -213,12 +230,12 @@ int sealing_begin_grant(struct daemon *d, struct connection *c, struct bm_profil
 int request_profile_refresh(struct daemon *d, struct connection *c, struct bm_message *message,
 			    struct json_object **ret_reply, struct bm_error *err)
 {
-	struct sealing *s = begin(c);
-	autosealkey key = {};
-	int r;
+	struct sealing *s;
+	autokey key = {};
+	int r = begin(d, c, &s, err);
 
-	if (!s)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	s->refresh = true;
 	r = load(s, message, err);
 	if (r == 0)

@@ -31,6 +31,8 @@ struct sealing {
 
 /* While it resolves, the connection has nothing else to say. NULL: there is none. */
 bool sealing_busy(const struct sealing *s);
+/* What it has resolved awaits a confirmation. */
+bool sealing_open(const struct sealing *s);
 /* Whether that is what the connection has shown last of this. */
 bool sealing_awaits(const struct connection *c, const char *token);
 /* Ends its helper; freed with the connection, since the loop may still hold an event of it. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What every handler needs of the daemon: its event loop and its ledger. */
+/* What every handler needs of the daemon: its event loop. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -30,13 +30,4 @@ void daemon_timer(struct daemon *d, enum daemon_timer which, uint64_t due_ns)
 			ns = d->due_ns[i];
 	when.it_value = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 	timerfd_settime(d->timer.fd, TFD_TIMER_ABSTIME, &when, NULL);
-}
-
-int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
-		  struct bm_error *err)
-{
-	int r = bm_ledger_append(d->ledger, event, fields, err);
-
-	json_object_put(fields);
-	return r;
 }

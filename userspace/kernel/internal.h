@@ -15,7 +15,8 @@
 	X(objects)                                                                                 \
 	X(grants)                                                                                  \
 	X(excepts)                                                                                 \
-	X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells) X(heard)
+	X(destinations)                                                                            \
+	X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \

@@ -124,6 +124,15 @@ int bm_socket_cgroups(struct bm_kernel *kernel, uint32_t bench, uint64_t **list,
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 bool bm_carried(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 
+/*
+ * Where the ledger ends, kept in the kernel for as long as the programs are. bm_pinned_end_get()
+ * needs no struct bm_kernel: -ENOENT where nothing is pinned, n 0 where nothing was put.
+ */
+int bm_ledger_end_put(struct bm_kernel *kernel, const struct bm_ledger_end *end);
+int bm_pinned_end_get(struct bm_ledger_end *ret);
+/* 0 also where nothing is pinned. */
+int bm_pinned_end_put(const struct bm_ledger_end *end);
+
 /* Waits until no program that began before the call still runs: a removed entry may be in use. */
 int bm_kernel_settle(void);
 

@@ -97,7 +97,7 @@ int bm_seal_digest(const struct bm_sealed *sealed, char ret[BM_SEAL_DIGEST_LEN])
 	return 0;
 }
 
-static int sign(const struct bm_seal_key *key, const struct bm_sealed *sealed, char **ret_text,
+static int sign(const struct bm_key *key, const struct bm_sealed *sealed, char **ret_text,
 		size_t *ret_len, struct bm_error *err)
 {
 	unsigned char signature[crypto_sign_BYTES];
@@ -156,7 +156,7 @@ static int put_file(int dir, const char *name, const char *text, size_t len)
 	return r == 0 && fsync(dir) < 0 ? -errno : r;
 }
 
-int bm_seal_write(int state_dir, const struct bm_seal_key *key, const struct bm_sealed *sealed,
+int bm_seal_write(int state_dir, const struct bm_key *key, const struct bm_sealed *sealed,
 		  struct bm_error *err)
 {
 	struct file f = file_of(sealed->name, err);
@@ -234,7 +234,7 @@ static int open_file(const struct file *f, int state_dir, uid_t owner, int *ret)
 }
 
 /* The second line; the first one's length includes its newline. */
-static int check_signature(const struct file *f, const struct bm_seal_key *key, const char *text,
+static int check_signature(const struct file *f, const struct bm_key *key, const char *text,
 			   size_t len, size_t *ret_len)
 {
 	unsigned char signature[crypto_sign_BYTES];
@@ -276,7 +276,7 @@ static int check_age(const struct file *f, const struct bm_sealed *s, int64_t no
 	return 0;
 }
 
-int bm_seal_read(int state_dir, uid_t owner, const struct bm_seal_key *key, const char *name,
+int bm_seal_read(int state_dir, uid_t owner, const struct bm_key *key, const char *name,
 		 int64_t now, struct bm_sealed *ret, struct bm_error *err)
 {
 	struct file f = file_of(name, err);

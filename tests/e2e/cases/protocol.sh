@@ -14,6 +14,7 @@ teardown() {
 case_size() { py protocol size; }
 case_malformed() { py protocol malformed; }
 case_requests() { py protocol requests; }
+case_versions() { py protocol versions; }
 case_unknown_keys() { py protocol unknown_keys; }
 case_descriptors() { py protocol descriptors; }
 case_commands() { py protocol commands; }

@@ -24,6 +24,25 @@ def meanwhile():
             refused(client.ask("profile-pending", token=token), "confirmation", "nothing on")
 
 
+def at_once():
+    """Each takes a process, and then what it has resolved: eight, of whom one makes room."""
+    clients = [Client() for _ in range(9)]
+    shown = [seal(client) for client in clients[:8]]
+    refused(clients[8].ask("profile-seal", name="p"), "sealing",
+            "8 profiles are being sealed already; confirm or end one of them")
+    # One that begins anew on its own connection takes no more than it had.
+    shown[0] = seal(clients[0])
+    reply = clients[0].ask("confirm", token=shown[0], how="yes")
+    check(reply["ok"], "not sealed", reply)
+    seal(clients[8])
+    refused(clients[0].ask("profile-seal", name="p"), "sealing", "8 profiles")
+    clients[1].socket.close()
+    check(clients[0].ask("version")["ok"], "not answered")
+    seal(clients[0])
+    for client in clients:
+        client.socket.close()
+
+
 def tokens():
     with Client() as client:
         old = seal(client)
@@ -69,3 +88,4 @@ meanwhile()
 tokens()
 malformed()
 busy()
+at_once()

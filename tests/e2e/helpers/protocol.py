@@ -89,12 +89,6 @@ def malformed():
 def requests():
     each(
         [
-            ({"v": 2, "op": "ls"}, "not of protocol version 1"),
-            ({"v": 0, "op": "ls"}, "not of protocol version 1"),
-            ({"v": "1", "op": "ls"}, "not of protocol version 1"),
-            ({"v": None, "op": "ls"}, "not of protocol version 1"),
-            ({"v": 1 << 80, "op": "ls"}, "not of protocol version 1"),
-            (b'{"op":"ls"}', "use benchmon and gatekeeperd of one version"),
             ({}, 'no "op"'),
             ({"op": 3}, 'no "op"'),
             ({"op": ["ls"]}, 'no "op"'),
@@ -163,6 +157,25 @@ def requests():
     each([({"op": "events", "bench": "B"}, "no name of a Bench")], "bench-name")
     each([({"op": "events", "since": 3}, "name one with --bench")], "events")
     each([({"op": "attach", "bench": "B", "container": {"id": "x"}}, "is no name")], "bench-name")
+
+
+def versions():
+    """A refusal that a client of any version understands: it says which one is spoken here."""
+    spoken = "gatekeeperd speaks version 1"
+    both = [(v, f"the request is of version {v} of the protocol; {spoken}")
+            for v in (0, 2, -1, 1 << 40)]
+    none = [(v, f"names no version of the protocol; {spoken}")
+            for v in ("1", None, 1.0, True, [1])]
+    with Client() as client:
+        for v, words in both + none:
+            for op in ("version", "ls", "from the future"):
+                reply = client.ask(op, **{"v": v, "new": {}})
+                refused(reply, "protocol-version", words,
+                        "use benchmon and gatekeeperd of one version")
+                check(reply["v"] == 1, "it does not say its version to a program", reply)
+        refused(client.raw(b'{"op":"ls"}'), "protocol-version", "names no version")
+        reply = client.ask("version")
+        check(reply["ok"] and reply["protocol"] == 1, "no version of the protocol", reply)
 
 
 def unknown_keys():
