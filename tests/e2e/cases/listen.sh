@@ -296,4 +296,5 @@ case_shared() {
 	bm detach s1
 	did
 	removed c1
+	rmdir /sys/fs/cgroup/e2e
 }
