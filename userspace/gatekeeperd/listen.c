@@ -94,7 +94,7 @@ int listen_from_json(struct json_object *json, struct grant_hosts *ret, struct b
 		r = -ENOMEM;
 	for (size_t i = 0; r == 0 && from && i < json_object_array_length(from); i++)
 		r = add_peer(&hosts, peer, json_object_array_get_idx(from, i), err);
-	if (r == 0)
+	if (r == 0 && hosts.count)
 		r = hosts_sort(&hosts);
 	if (r < 0)
 		return r;
