@@ -53,13 +53,13 @@ endif
 # Rooms, bottom up: a program is its own folder and the rooms below it.
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(addsuffix /*.c,$(addprefix userspace/,$(1)))))
 BASE := $(call objects,base protocol)
-DAEMON_ROOMS := confine kernel bench network policy audit
+DAEMON_ROOMS := confine keys kernel bench network policy audit
 DAEMON := $(call objects,$(DAEMON_ROOMS) gatekeeperd)
 CLI := $(call objects,cli)
 
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
-	kernfs member device sysctl passed attributes tells terminal bind interfaces queued
+	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 
@@ -190,8 +190,8 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
-FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c \
+FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c audit/*.c network/address*.c \
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 
 # Its handlers are the target's own.
@@ -209,7 +209,7 @@ tests-built: all build/attack/payload $(E2E) $(UNIT)
 .PHONY: tests-built
 
 # These make namespaces, interfaces and nft tables: they run in the guests.
-unit: $(filter-out %/test_nft %/test_link %/test_sockdiag %/test_obstacle,$(UNIT))
+unit: $(filter-out %/test_nft %/test_link %/test_listen %/test_sockdiag %/test_obstacle,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 # Each is a target of its own, so that they run side by side.

@@ -13,12 +13,13 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 6
+#define BM_ABI_VERSION 8
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
 #define BM_MAX_EXCEPTS 65536
 #define BM_MAX_DESTINATIONS 65536
+#define BM_MAX_HEARD 4096
 #define BM_RING_BYTES (4u << 20)
 /* From half of the ring on, a Bench has no more events in it that are yet to be read. */
 #define BM_RING_SHARE 512
@@ -140,6 +141,7 @@ enum bm_rule {
 	BM_RULE_HOLDER,        /* pid 1 of a Bench that benchmon made: it holds what the Bench is */
 	BM_RULE_TELLS,         /* a file of procfs or sysfs that tells of the host, or changes it */
 	BM_RULE_CORE_DUMP,     /* a helper of the host's might read it */
+	BM_RULE_LISTEN,        /* a port that is listened on opens and asks nothing itself */
 	BM_RULE_MAX,
 };
 
@@ -152,6 +154,9 @@ enum bm_bench_flags {
 	BM_BENCH_SHARED_PID = 16, /* its pid namespace is others' too */
 	BM_BENCH_HOLDER = 32,     /* pid 1 of its pid namespace is the holder */
 	BM_BENCH_SHARED_NET = 64, /* its network is others' too: its loopback is not its own */
+	/* It has, or had, a listen grant: without it nobody looks for one. In struct bm_cgroup
+	   alone. */
+	BM_BENCH_LISTENS = 128,
 };
 
 /*
@@ -202,6 +207,15 @@ struct bm_config {
 	__u64 next_object; /* user space alone */
 	__u32 host_net;    /* inode number of the host's network namespace */
 	__u32 pad;
+};
+
+/*
+ * ledger: where the ledger of user space ends, one entry under 0. No program reads it: it is kept
+ * where whoever can change a file can't.
+ */
+struct bm_ledger_end {
+	__u64 n; /* of the last line; 0: none yet */
+	__u8 hash[32];
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
@@ -288,12 +302,44 @@ struct bm_carried_key {
 };
 #define BM_MAX_CARRIED 4096
 
+/* What the iterator `strangers` tells of: a socket of a Bench's process that no wall would meet. */
+struct bm_stranger {
+	__u32 bench;
+	__u32 pid; /* tgid, initial namespace */
+	__u32 family;
+	__u32 pad;
+};
+
+/* And the iterator `socket_cgroups`: a socket of that cgroup, which is the Bench's or below it. */
+struct bm_socket_cgroup {
+	__u32 bench;
+	__u32 pad;
+	__u64 id;
+};
+
+/* Whose port it is. In both the address is the other end's. */
+enum bm_side {
+	BM_SIDE_OUT,    /* the other end's: what the Bench may reach */
+	BM_SIDE_LISTEN, /* the Bench's own: who may open connections to it */
+};
+
 /* destinations: the sealed set of each Bench. IPv4 as ::ffff:a.b.c.d, network byte order. */
 struct bm_dest_key {
 	__u32 bench;
 	__u16 port;    /* network byte order */
 	__u8 protocol; /* IPPROTO_TCP or IPPROTO_UDP */
-	__u8 pad;
+	__u8 side;     /* enum bm_side */
+	__u8 address[16];
+};
+
+/*
+ * heard: when a datagram last came to a port that is listened on, CLOCK_BOOTTIME ns. UDP has no
+ * SYN: only who has asked is answered. Written by the programs alone.
+ */
+struct bm_heard_key {
+	__u32 bench;
+	__u16 local; /* network byte order, both */
+	__u16 other;
 	__u8 address[16];
 };
 
@@ -419,7 +465,10 @@ _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
+_Static_assert(sizeof(struct bm_stranger) == 16, "record");
+_Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
+_Static_assert(sizeof(struct bm_heard_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 32 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");

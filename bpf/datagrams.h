@@ -7,7 +7,7 @@
 #include <linux/ipv6.h>
 
 #include "kernel_socket.h"
-#include "seal.h"
+#include "listen.h"
 
 #define LOOPBACK 1          /* its index in every network namespace */
 #define DATAGRAMS_MAX 65536 /* looked at; a longer queue is refused */
@@ -24,6 +24,7 @@ static __always_inline void judge_datagram(const struct sk_buff *skb, struct que
 {
 	const unsigned char *head = BPF_CORE_READ(skb, head);
 	const unsigned char *ip = head + BPF_CORE_READ(skb, network_header);
+	__be16 ports[2] = {}; /* from, to */
 
 	if (q->own && BPF_CORE_READ(skb, skb_iif) == LOOPBACK)
 		return;
@@ -37,9 +38,9 @@ static __always_inline void judge_datagram(const struct sk_buff *skb, struct que
 		bpf_probe_read_kernel(q->key.address, sizeof(q->key.address),
 				      ip + offsetof(struct ipv6hdr, saddr));
 	}
-	bpf_probe_read_kernel(&q->key.port, sizeof(q->key.port),
-			      head + BPF_CORE_READ(skb, transport_header));
-	q->rule = seal_rule(&q->key);
+	bpf_probe_read_kernel(ports, sizeof(ports), head + BPF_CORE_READ(skb, transport_header));
+	q->key.port = ports[0];
+	q->rule = came_rule(&q->key, ports[1]);
 }
 
 static __always_inline void from_the_first(struct queued *q)

@@ -3,61 +3,14 @@
  * Packets: the sealed set again, out and in. Whatever made the packet (a raw socket, Fast Open, an
  * extra MPTCP subflow, a socket carried in), it is judged by the header that leaves.
  */
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-
-#include "seal.h"
+#include "listen.h"
+#include "packet.h"
+#include "within.h"
 
 #define LOOPBACK_IFINDEX 1 /* in every network namespace */
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
-#define IP_FRAGMENT 0x3fff /* more fragments, or an offset */
-#define TCP_OFFSET 12      /* of the header's length, behind which the flags are */
 #define TCP_RST 0x04
-#define TCP_ACK 0x10
-
-struct ports {
-	__be16 source;
-	__be16 dest;
-};
-
-/*
- * Fills key with the other end. Only what has its ports right behind a plain header is judged:
- * IP options and routing headers name another hop than the header does, a fragment has no ports.
- */
-static __always_inline bool parse4(struct __sk_buff *skb, bool out, struct bm_dest_key *key)
-{
-	struct ports ports;
-	struct iphdr ip;
-
-	if (bpf_skb_load_bytes(skb, 0, &ip, sizeof(ip)))
-		return false;
-	key_v4(key, out ? ip.daddr : ip.saddr);
-	key->protocol = ip.protocol;
-	if (ip.version != 4 || ip.ihl != 5 || ip.frag_off & bpf_htons(IP_FRAGMENT))
-		return false;
-	if (bpf_skb_load_bytes(skb, sizeof(ip), &ports, sizeof(ports)))
-		return false;
-	key->port = out ? ports.dest : ports.source;
-	return true;
-}
-
-static __always_inline bool parse6(struct __sk_buff *skb, bool out, struct bm_dest_key *key)
-{
-	struct ports ports;
-	struct ipv6hdr ip;
-
-	if (bpf_skb_load_bytes(skb, 0, &ip, sizeof(ip)))
-		return false;
-	__builtin_memcpy(key->address, out ? &ip.daddr : &ip.saddr, sizeof(key->address));
-	key->protocol = ip.nexthdr;
-	if (ip.version != 6)
-		return false;
-	if (bpf_skb_load_bytes(skb, sizeof(ip), &ports, sizeof(ports)))
-		return false;
-	key->port = out ? ports.dest : ports.source;
-	return true;
-}
 
 /*
  * Neighbour discovery: the kernel sends it from a socket that may lie in the Bench's cgroup. It
@@ -97,25 +50,55 @@ static __always_inline bool is_reset(struct __sk_buff *skb, const struct bm_dest
 	return (tcp[1] & ~TCP_ACK) == TCP_RST && size == (tcp[0] >> 4) * 4;
 }
 
+/*
+ * A listen grant opens nothing from inside: neither the SYN of a connection of the Bench's own goes
+ * out, nor would its answer come in.
+ */
+static __always_inline __u32 listen_packet_rule(struct __sk_buff *skb, const struct packet *p,
+						bool out)
+{
+	bool udp = p->other.protocol == IPPROTO_UDP;
+	__u32 rule;
+
+	if (udp && out)
+		return answer_rule(&p->other, p->local);
+	rule = listen_rule(&p->other, p->local);
+	if (rule != BM_RULE_NONE)
+		return rule;
+	if (out ? is_opening(skb, &p->other) : is_accepting(skb, &p->other))
+		return BM_RULE_LISTEN;
+	if (udp)
+		hear(&p->other, p->local);
+	return BM_RULE_NONE;
+}
+
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
-	struct bm_dest_key key = { .bench = cgroup->bench };
+	struct packet p = { .other.bench = cgroup->bench };
+	bool within = skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup), plain;
 	__u32 rule = BM_RULE_PACKET;
 	struct bm_event *event;
-	bool plain;
 
-	if (skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup))
+	if (within && !out)
 		return 1;
-	if (key.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
+	if (p.other.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
 		return 1;
-	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &key)
-						   : parse6(skb, out, &key);
-	if (plain && (key.protocol == IPPROTO_TCP || key.protocol == IPPROTO_UDP))
-		rule = seal_rule(&key);
-	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &key)))
+	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &p) : parse6(skb, out, &p);
+	if (plain && (p.other.protocol == IPPROTO_TCP || p.other.protocol == IPPROTO_UDP)) {
+		if (within && !leads_outside(skb, &p.other))
+			return 1;
+		rule = seal_rule(&p.other);
+	}
+	if (rule == BM_RULE_NONE && !out && is_opening(skb, &p.other))
+		rule = BM_RULE_NOT_SEALED;
+	if (rule == BM_RULE_NOT_SEALED && within)
+		rule = BM_RULE_OUTSIDE;
+	else if (rule != BM_RULE_NONE && rule != BM_RULE_PACKET && cgroup->flags & BM_BENCH_LISTENS)
+		rule = either_rule(rule, listen_packet_rule(skb, &p, out));
+	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &p.other)))
 		return 1;
-	event = record_net(&key, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
+	event = record_net(&p.other, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
 	if (event)
 		bpf_ringbuf_submit(event, 0);
 	return 0;

@@ -42,6 +42,10 @@ struct sock {
 	struct sock_cgroup_data sk_cgrp_data;
 } KERNEL;
 
+struct inet_sock {
+	__be16 inet_sport;
+} KERNEL;
+
 struct inet_connection_sock {
 	const void *icsk_ulp_ops;
 } KERNEL;

@@ -18,6 +18,14 @@ struct {
 } benches SEC(".maps") __weak;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bm_ledger_end);
+} ledger SEC(".maps") __weak;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
@@ -47,6 +55,14 @@ struct {
 	__type(key, struct bm_dest_key);
 	__type(value, struct bm_dest);
 } destinations SEC(".maps") __weak;
+
+/* Who finds no room any more has to ask again before he is answered. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, BM_MAX_HEARD);
+	__type(key, struct bm_heard_key);
+	__type(value, __u64);
+} heard SEC(".maps") __weak;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -6,6 +6,7 @@
  */
 #include <linux/errno.h>
 
+#include "iterator.h"
 #include "queued.h"
 #include "subject.h"
 
@@ -51,18 +52,6 @@ int BPF_PROG(bm_queued_option, struct socket *socket, int level, int name, int r
 		return ret;
 	return check_socket(socket);
 }
-
-struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-} KERNEL;
-
-struct bpf_iter__task_file {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-	struct file *file;
-} KERNEL;
 
 /* User space asks: the number of its Bench for each descriptor of a socket that is refused. */
 SEC("iter/task_file")

@@ -42,6 +42,7 @@ static __always_inline void judge_stream(const struct sock *sk, struct queued *q
 {
 	const struct inet_connection_sock *inet = (const void *)sk;
 	const struct tcp_sock *tcp = (const void *)sk;
+	const struct inet_sock *own = (const void *)sk;
 	bool plain = BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP, more;
 
 	q->key.protocol = IPPROTO_TCP;
@@ -56,8 +57,9 @@ static __always_inline void judge_stream(const struct sock *sk, struct queued *q
 		return;
 	more = more || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_CLOSE ||
 	       BPF_CORE_READ(sk, sk_receive_queue.qlen) || BPF_CORE_READ(tcp, urg_data);
+	/* Not skc_num, which an accepted socket has no more when it is closed. */
 	if (more)
-		q->rule = seal_rule(&q->key);
+		q->rule = came_rule(&q->key, BPF_CORE_READ(own, inet_sport));
 }
 
 /* BM_RULE_NONE: nothing in it came from what the Bench may not reach. */

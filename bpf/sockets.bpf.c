@@ -3,7 +3,19 @@
  * Connecting and sending: an errno at once, where the packet would only be dropped. What reaches
  * no hook here (raw, UDP-Lite, a socket from elsewhere) is decided in egress.
  */
-#include "seal.h"
+#include "listen.h"
+
+/* Only answers leave by a port that is listened on: so by a socket that is bound to it, and by UDP,
+ * whose sockets name whom they answer. What TCP answers by comes to no hook here. */
+static __always_inline __u32 answers_rule(struct bpf_sock_addr *ctx, const struct bm_dest_key *key,
+					  __u32 rule)
+{
+	struct bpf_sock *sk = ctx->sk;
+
+	if (key->protocol != IPPROTO_UDP || !sk)
+		return rule;
+	return either_rule(rule, answer_rule(key, bpf_htons((__u16)sk->src_port)));
+}
 
 static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *ctx, __u32 hook)
 {
@@ -15,6 +27,8 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 	key->port = (__u16)ctx->user_port;
 	key->protocol = (__u8)ctx->protocol;
 	rule = own_loopback(cgroup) && is_loopback(key) ? BM_RULE_NONE : seal_rule(key);
+	if (rule != BM_RULE_NONE && cgroup->flags & BM_BENCH_LISTENS)
+		rule = answers_rule(ctx, key, rule);
 	if (rule == BM_RULE_NONE)
 		return 1;
 	event = record_net(key, hook, rule, EPERM);

@@ -84,6 +84,29 @@ static int bind_to_source(int fd)
 	return bind(fd, (struct sockaddr *)&from, len);
 }
 
+/* From a port that the other end knows as sealed. */
+static int bind_to_port(const char *address, const char *port)
+{
+	struct sockaddr_storage from;
+	socklen_t len = address_of(&from, address, port);
+	int fd = socket_to(&from, SOCK_STREAM, 0), on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	return bind(fd, (struct sockaddr *)&from, len) < 0 ? -1 : fd;
+}
+
+/* ADDRESS PORT FROM PORT */
+int probe_from(char **args)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = address_of(&ss, args[0], args[1]);
+	int fd = bind_to_port(args[2], args[3]);
+
+	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return setup("bind");
+	return connect_nonblock(fd, &ss, len);
+}
+
 /* A Bench's way out is eth0, that of the host the veth to the server. */
 static int bind_to_device(int fd)
 {

@@ -109,7 +109,10 @@ probe_fn probe_reads, probe_write, probe_device, tool_write_fd;
 /* net.c, packet.c */
 probe_fn probe_tcp, probe_udp, probe_udpc, probe_udplite, probe_mmsg, probe_mapped, probe_ping;
 probe_fn probe_raw, probe_packet, probe_route, probe_record, probe_rthdr, probe_big, probe_loopback;
-probe_fn probe_self, probe_switch, probe_ping6;
+probe_fn probe_self, probe_switch, probe_ping6, probe_from, probe_by;
+
+/* option.c */
+probe_fn probe_member, probe_option, probe_forge, probe_cork, probe_again, probe_unspec;
 
 /* outside.c: what the test does beside the Bench */
 probe_fn tool_arrive, tool_remount, tool_unmountin, tool_mountin, tool_now, tool_deep;
@@ -129,6 +132,9 @@ probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps
 probe_fn tool_queued, tool_waits, tool_peer, tool_churn;
 
 /* serve.c */
-probe_fn tool_serve, tool_sniff, tool_listen;
+probe_fn tool_serve, tool_listen;
+
+/* capture.c */
+probe_fn tool_capture, tool_mark;
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The other side: answers on some ports, and notes every packet that came at all. */
+/* The other side: answers on some ports. */
 #include "net.h"
 
 #include <poll.h>
@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <net/ethernet.h>
-#include <net/if.h>
-#include <netpacket/packet.h>
 
 #define MAX_FDS 256
 #define PROTO_UDPLITE 136
@@ -35,11 +32,22 @@ static int bound(int type, int protocol, const char *port)
 	socklen_t len = address_of(&ss, "::", port);
 	int fd = socket(AF_INET6, type, protocol), on = 1, off = 0;
 
+	if (fd < 0)
+		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (bind(fd, (struct sockaddr *)&ss, len) < 0)
 		return -1;
 	return type == SOCK_STREAM && listen(fd, 64) < 0 ? -1 : fd;
+}
+
+/* A Bench has none. */
+static int add_lite(const char *port)
+{
+	int fd = bound(SOCK_DGRAM, PROTO_UDPLITE, port);
+
+	return fd < 0 && errno == EPERM ? 0 : add(fd, false, false);
 }
 
 static void answer(int i)
@@ -70,8 +78,7 @@ int tool_serve(char **args)
 {
 	for (; *args; args++)
 		if (add(bound(SOCK_STREAM, IPPROTO_MPTCP, *args), true, true) ||
-		    add(bound(SOCK_DGRAM, 0, *args), false, false) ||
-		    add(bound(SOCK_DGRAM, PROTO_UDPLITE, *args), false, false))
+		    add(bound(SOCK_DGRAM, 0, *args), false, false) || add_lite(*args))
 			return SETUP;
 	puts("serving");
 	fflush(stdout);
@@ -96,40 +103,4 @@ int tool_listen(char **args)
 		fflush(stdout);
 	}
 	return setup("accept");
-}
-
-/* Lines of PROTOCOL ADDRESS PORT: what came for whom. Neighbour discovery is no traffic. */
-static void note(const unsigned char *p, ssize_t n)
-{
-	bool v6 = n > 40 && p[0] >> 4 == 6;
-	size_t head = v6 ? 40 : (size_t)(p[0] & 15) * 4;
-	int protocol = v6 ? p[6] : p[9];
-	char to[INET6_ADDRSTRLEN];
-
-	if (n < 24 || (!v6 && (p[0] >> 4 != 4 || p[6] & 0x1f || p[7]))) /* ARP, later fragments */
-		return;
-	if ((size_t)n < head + 4 || (protocol == IPPROTO_ICMPV6 && p[head] >= 130))
-		return;
-	inet_ntop(v6 ? AF_INET6 : AF_INET, p + (v6 ? 24 : 16), to, sizeof(to));
-	printf("%d %s %d\n", protocol, to, p[head + 2] << 8 | p[head + 3]);
-	fflush(stdout);
-}
-
-int tool_sniff(char **args)
-{
-	struct sockaddr_ll from = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-	int fd = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
-	socklen_t len = sizeof(from);
-	unsigned char buf[65536];
-	ssize_t n;
-
-	from.sll_ifindex = (int)if_nametoindex(args[0]);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&from, len) < 0)
-		return setup(args[0]);
-	puts("sniffing");
-	fflush(stdout);
-	while ((n = recvfrom(fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &len)) >= 0)
-		if (from.sll_pkttype != PACKET_OUTGOING)
-			note(buf, n);
-	return setup("recvfrom");
 }

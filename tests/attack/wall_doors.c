@@ -78,6 +78,7 @@ static const struct {
 	{ SYS_syslog, 103 },
 	{ SYS_socket, 359 },
 	{ SYS_socketpair, 360 },
+	{ SYS_setsockopt, 366 },
 	{ SYS_sethostname, 74 },
 	{ SYS_setdomainname, 121 },
 	{ SYS_clock_settime, 404 },

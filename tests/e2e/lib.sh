@@ -117,6 +117,15 @@ py() { # HELPER ARGUMENT...: must succeed
 	[[ $code -eq 0 ]] || fail "$1 found something wrong"
 }
 
+# Says below the case's line how long a command took. An emulated machine is 20 times as slow as one.
+took() { # SECONDS COMMAND...: in no more than that
+	local began=${EPOCHREALTIME/./} ms
+	"${@:2}"
+	ms=$(((${EPOCHREALTIME/./} - began) / 1000))
+	printf 'took %6d ms  %s\n' "$ms" "${*:2}"
+	((ms <= $1 * 1000)) || fail "it took $ms ms, and may take $1 s"
+}
+
 key() { # KEY: its value, a string or number, in the JSON of $out
 	[[ $out =~ \"$1\":(\"([^\"]*)\"|([0-9]+)) ]] || fail "no key $1"
 	value=${BASH_REMATCH[2]}${BASH_REMATCH[3]}

@@ -41,3 +41,54 @@ define() { # NAME ENTRIES [MORE]
 	printf '{"name":"%s","description":"for the test"%s,"entries":[%s]}\n' "$1" "${3-}" "$2" >"$file"
 	chmod 644 "$file"
 }
+
+# A second host in the world, which says hello at port 8080 as the first one does.
+other=198.51.100.11
+
+other_up() {
+	local ready
+	ip -n e2e-world address add "$other/24" dev e2e1
+	exec {ready}< <(exec ip netns exec e2e-world python3 -B -S -s "$e2e/helpers/serve.py" \
+		"$other" 8080)
+	line_from "$ready" _
+	echo $! >"$tmp/there"
+}
+
+other_down() {
+	local pid
+	read -r pid <"$tmp/there"
+	kill "$pid"
+	soon gone "$pid"
+	ip -n e2e-world address delete "$other/24" dev e2e1
+	rm "$tmp/there"
+}
+
+hears() { # HOST
+	bm exec e1 -- bash -c "cat </dev/tcp/$1/8080"
+	did 'hello from 8080'
+}
+
+hears_nothing() { # HOST WORDS
+	bm exec e1 -- bash -c "cat </dev/tcp/$1/8080"
+	[[ $code -ne 0 && $out == '' && $err == *"$2"* ]] || fail "$1 is not closed"
+}
+
+daemon_of() {
+	daemon_pid
+	echo "$daemon"
+}
+
+key_of_grant() { # into $id
+	bm show e1 --format json
+	id=$(jq -r '.grants[0].id' "$tmp/out")
+}
+
+# As if the seal had aged: to the kernel, a time that is past.
+aged() {
+	local map=/sys/fs/bpf/benchmon/maps/destinations words
+	while read -ra words; do
+		bpftool map update pinned "$map" "${words[@]}"
+	done < <(bpftool -j map dump pinned "$map" | jq -r '.[] |
+		"key hex \(.key | map(ltrimstr("0x")) | join(" ")) value hex \(.value[0:8] |
+		map(ltrimstr("0x")) | join(" ")) 01 00 00 00 00 00 00 00"')
+}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is taken for a destination is written back as it was meant; no check depends on its form. */
+/*
+ * What is taken for a destination is written back as it was meant; no check depends on its form. A
+ * text is an address, a host by its name, or neither.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -7,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "network/address.h"
+#include "policy/one.h"
 #include "tests/fuzz/must.h"
 
 static bool same(const struct bm_destination *a, const struct bm_destination *b)
@@ -62,6 +66,28 @@ static void use(const struct bm_destination *d)
 	printable(strict.message);
 }
 
+/* Its name is the one way to write it, and can be a file's. */
+static void as_host(const char *text, size_t size)
+{
+	autoprofile p = {}, again = {};
+	struct bm_destination d;
+	struct bm_error err = {};
+	int r = bm_one_parse(text, size, &p, &err);
+
+	MUST(r == -err.code && (r == 0 || r == -EINVAL));
+	printable(err.message);
+	if (r < 0) {
+		MUST(!p.entries);
+		return;
+	}
+	printable(p.name);
+	MUST(strlen(p.name) <= strlen(text) && strlen(p.name) < 240 && p.name[0] != '.');
+	MUST(bm_destination_parse(p.name, &d, NULL) == -EINVAL);
+	MUST(bm_one_parse(p.name, strlen(p.name), &again, NULL) == 0);
+	MUST(!strcmp(p.name, again.name) && !memcmp(p.digest, again.digest, sizeof(p.digest)));
+	MUST(bm_seal_name_check(p.name, NULL) == 0);
+}
+
 static void as_text(const uint8_t *data, size_t size)
 {
 	struct bm_destination d = { .port = 77 };
@@ -72,6 +98,7 @@ static void as_text(const uint8_t *data, size_t size)
 	MUST(text);
 	memcpy(text, data, size);
 	text[size] = '\0';
+	as_host(text, size);
 	r = bm_destination_parse(text, &d, &err);
 	MUST(r == -err.code && (r == 0 || r == -EINVAL));
 	printable(err.message);

@@ -11,7 +11,7 @@
 static void check(const struct bm_discovery *d)
 {
 	MUST(d->count <= BM_FOUND_MAX && d->left_count <= BM_LEFT_MAX);
-	MUST(d->list_count <= BM_LISTS_MAX);
+	MUST(d->list_count <= BM_LISTS_MAX && d->proxy_count <= BM_PROXIES_MAX);
 	for (size_t i = 0; i < d->count; i++) {
 		char host[BM_HOSTNAME_LEN];
 
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
-	switch (data[0] % 7) {
+	switch (data[0] % 8) {
 	case 0:
 		bm_discover_apt_list(text, "/f", d);
 		break;
@@ -57,6 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 5:
 		bm_discover_pip_conf(text, "/f", "extra-index-url", d);
+		break;
+	case 6:
+		/* Of whatever it says of these two. */
+		bm_discover_apt_conf(text, "/f", d);
+		bm_discover_apt_list("deb http://a.test/ x\ndeb https://b.test/ x\n", "/f", d);
 		break;
 	default:
 		bm_discover_pip_default(text, "/f", true, d);

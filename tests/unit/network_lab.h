@@ -270,9 +270,9 @@ static inline void grant(int ns, uint32_t bench, const char *text)
 	struct bm_nft link = bm_link_nft(bench);
 	struct bm_error err = {};
 
-	ok(bm_link_setup(ns, bench, &d, &err), &err);
-	ok(bm_nft_add(&link, &d, &err), &err);
-	ok(bm_nft_add(NFT(ns), &d, &err), &err);
+	ok(bm_link_setup(ns, bench, &d, 1, &err), &err);
+	ok(bm_nft_add(&link, &d, 1, &err), &err);
+	ok(bm_nft_add(NFT(ns), &d, 1, &err), &err);
 }
 
 /* The event that a condition waits for: it is asked again at each message of the groups. */

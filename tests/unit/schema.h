@@ -101,8 +101,12 @@ static inline bool schema_object(struct json_object *schema, struct json_object 
 			return false;
 	}
 	json_object_object_foreach(json, key, value) {
-		if (!json_object_object_get_ex(known, key, &rule) ||
-		    !schema_fits(schema, value, rule))
+		if (!json_object_object_get_ex(known, key, &rule)) {
+			if (!bm_json_bool(rules, "additionalProperties"))
+				return false;
+			continue;
+		}
+		if (!schema_fits(schema, value, rule))
 			return false;
 	}
 	return true;

@@ -69,7 +69,7 @@ static const struct {
 	{ "2130706433:80", "no IPv4 address", NULL },
 	{ "198.51.100.10.:80", "no IPv4 address", NULL },
 	{ "0x7f.0.0.1:80", "is a name", NULL },
-	{ "example.org:443", "\"example.org\" is a name", "HOST:PORT needs a sealed profile" },
+	{ "example.org:443", "\"example.org\" is a name", "give the address" },
 	{ "localhost:443", "is a name", "give the address" },
 	{ "example.org", "is a name", NULL },
 	{ "2001:db8::1:443", "without brackets", "[ADDRESS]:PORT" },
@@ -86,7 +86,7 @@ static const struct {
 	{ "[2001:db8::12345]:443", "no IPv6 address", NULL },
 	{ "[[2001:db8::1]:443", "no IPv6 address", NULL },
 	{ "a-name-that-is-longer-than-any-address-could-ever-be.example.org:443", "longer than",
-	  "sealed profile" },
+	  "give the address" },
 	{ "198.51.100.10:800000000000000000000000000000000000000000000000000", "longer than",
 	  NULL },
 };
@@ -285,7 +285,9 @@ static void test_checked(void **state)
 
 static void test_nonsense(void **state)
 {
-	struct bm_destination d = { { [10] = 0xff, 0xff, 198, 51, 100, 10 }, 443, IPPROTO_TCP };
+	struct bm_destination d = {
+		{ [10] = 0xff, 0xff, 198, 51, 100, 10 }, 443, IPPROTO_TCP, false
+	};
 
 	(void)state;
 	assert_int_equal(bm_destination_check(&d, false, NULL), 0);
@@ -296,13 +298,42 @@ static void test_nonsense(void **state)
 	assert_int_equal(bm_destination_check(&d, false, NULL), -EINVAL);
 }
 
+/* In order, each once, and found; protocol and port count as much as the address. */
+static void test_sorted(void **state)
+{
+	static const char *const texts[] = { "198.51.100.10:80",     "198.51.100.9:80",
+					     "[2001:db8::1]:443",    "198.51.100.10:80/udp",
+					     "198.51.100.10:80/tcp", "[2001:db8::1]:80",
+					     "198.51.100.10:443" };
+	static const char *const sorted[] = {
+		"198.51.100.9:80/tcp",  "198.51.100.10:80/tcp", "198.51.100.10:443/tcp",
+		"198.51.100.10:80/udp", "[2001:db8::1]:80/tcp", "[2001:db8::1]:443/tcp",
+	};
+	struct bm_destination list[sizeof(texts) / sizeof(texts[0])], other;
+	size_t count = sizeof(texts) / sizeof(texts[0]), left = sizeof(sorted) / sizeof(sorted[0]);
+	char text[BM_DESTINATION_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(bm_destination_parse(texts[i], &list[i], NULL), 0);
+	assert_int_equal(bm_destinations_sort(list, count), left);
+	for (size_t i = 0; i < left; i++) {
+		assert_string_equal(bm_destination_format(&list[i], text), sorted[i]);
+		assert_true(bm_destinations_have(list, left, &list[i]));
+		other = list[i];
+		other.port++;
+		assert_false(bm_destinations_have(list, left, &other));
+	}
+	assert_int_equal(bm_destinations_sort(NULL, 0), 0);
+	assert_false(bm_destinations_have(NULL, 0, &other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted),
-		cmocka_unit_test(test_rejected),
-		cmocka_unit_test(test_checked),
-		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_accepted), cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_checked),  cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_sorted),
 	};
 
 	return cmocka_run_group_tests_name("address", tests, NULL, NULL);

@@ -243,28 +243,34 @@ static void mounts(void **state)
 
 static void limits(void **state)
 {
-	static const struct {
-		uint64_t memory, pids;
-	} cases[] = { { 0, 0 }, { 1 << 20, 0 }, { 0, 1 }, { 1ull << 40, 4096 } };
+	static const struct bm_limits cases[] = {
+		{ 0 },
+		{ .memory = 1 << 20 },
+		{ .pids = 1 },
+		{ .cpus = 1500 },
+		{ .memory = 1ull << 40, .pids = 4096, .cpus = 10 },
+	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bm_bundle bundle = plain;
+		const struct bm_limits *limit = &cases[i];
+		struct json_object *memory, *pids, *cpu;
 		autojson *json = NULL;
 
-		bundle.memory = cases[i].memory;
-		bundle.pids = cases[i].pids;
+		bundle.limits = *limit;
 		json = written(&bundle);
-		assert_int_equal(!at(json, "linux/resources/memory"), !cases[i].memory);
-		assert_int_equal(!at(json, "linux/resources/pids"), !cases[i].pids);
-		if (cases[i].memory) {
-			assert_int_equal(int_at(json, "linux/resources/memory/limit"),
-					 cases[i].memory);
-			assert_int_equal(int_at(json, "linux/resources/memory/swap"),
-					 cases[i].memory);
-		}
-		if (cases[i].pids)
-			assert_int_equal(int_at(json, "linux/resources/pids/limit"), cases[i].pids);
+		memory = at(json, "linux/resources/memory");
+		pids = at(json, "linux/resources/pids");
+		cpu = at(json, "linux/resources/cpu");
+		assert_int_equal(!memory, !limit->memory);
+		assert_int_equal(!pids, !limit->pids);
+		assert_int_equal(!cpu, !limit->cpus);
+		assert_int_equal(memory ? int_at(memory, "limit") : 0, limit->memory);
+		assert_int_equal(memory ? int_at(memory, "swap") : 0, limit->memory);
+		assert_int_equal(pids ? int_at(pids, "limit") : 0, limit->pids);
+		assert_int_equal(cpu ? int_at(cpu, "quota") : 0, limit->cpus * 100);
+		assert_int_equal(cpu ? int_at(cpu, "period") : 100000, 100000);
 	}
 }
 
@@ -337,7 +343,7 @@ static void text_is_quoted(void **state)
 	(void)state;
 	odd.scratch = "/a\",\"b\":[\\\n\x01{}";
 	odd.rootfs = "/\303\244\"";
-	odd.memory = 1 << 30;
+	odd.limits.memory = 1 << 30;
 	json = written(&odd);
 	assert_string_equal(string_at(mount_at(json, "/work"), "source"), odd.scratch);
 	assert_string_equal(string_at(json, "root/path"), odd.rootfs);

@@ -17,6 +17,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/replay.h"
+#include "ledger_dir.h"
 
 static struct daemon d;
 static char dir_path[] = "/tmp/benchmon-destinations-XXXXXX";
@@ -35,7 +36,7 @@ static int setup(void **state)
 	if (!mkdtemp(dir_path))
 		return -1;
 	dir = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -1 : bm_ledger_open(dir, &d.ledger, NULL);
+	return dir < 0 ? -1 : bm_ledger_open(dir, NULL, &d.ledger, NULL);
 }
 
 static int teardown(void **state)
@@ -43,7 +44,7 @@ static int teardown(void **state)
 	(void)state;
 	forget();
 	bm_ledger_close(d.ledger);
-	unlinkat(dir, BM_LEDGER_NAME, 0);
+	ledger_removed(dir);
 	bm_close(dir);
 	return rmdir(dir_path);
 }
@@ -153,6 +154,46 @@ static void reach(void **state)
 	assert_true(bench_reaches(bench, &two));
 	two = to("192.0.2.2:80");
 	assert_false(bench_reaches(bench, &two));
+	forget();
+}
+
+/* Of what is there several times, what lasts longest counts, wherever it stands. */
+static void longest(void **state)
+{
+	struct bench *bench = model_add(&d.model, "l1", d.model.last_bench + 1);
+	struct bm_destination one = to("192.0.2.1:443"), two = to("192.0.2.2:443");
+	autosealed sealed = {}, brief = {};
+	autofree struct grant_dest *all = NULL;
+	struct grant *first, *second, *third;
+	const struct grant_dest *dest;
+	struct reach part = {};
+	size_t count = 0;
+
+	(void)state;
+	seal(&sealed, "a.test", "192.0.2.2:443", 5000000000);
+	seal(&sealed, "a.test", "192.0.2.1:443", 5000000000);
+	seal(&sealed, "b.test", "192.0.2.1:443", 0);
+	seal(&sealed, "c.test", "192.0.2.1:443", 6000000000);
+	seal(&sealed, "c.test", "192.0.2.2:443", 6000000000);
+	seal(&brief, "d.test", "192.0.2.2:443", 4900000000);
+	first = give(bench, 1, &brief);
+	second = give(bench, 2, &sealed);
+	third = give(bench, 3, &sealed);
+	third->expiry_ns = 1;
+	part.grant = first;
+	assert_int_equal(reach_list(&(struct reach){ second, NULL }, &all, &count), 0);
+	assert_int_equal(count, 2);
+	assert_true(bm_destination_equal(&all[0].to, &one));
+	assert_int_equal(all[0].until, 0);
+	assert_true(bm_destination_equal(&all[1].to, &two));
+	assert_int_equal(all[1].until, 6000000000);
+	assert_ptr_equal(reached_else(bench, &part, &two, &dest), second);
+	assert_int_equal(dest->until, 6000000000);
+	assert_ptr_equal(reached_else(bench, &part, &one, &dest), second);
+	assert_int_equal(dest->until, 0);
+	second->expiry_ns = 1;
+	part.grant = third;
+	assert_ptr_equal(reached_else(bench, &part, &two, &dest), first);
 	forget();
 }
 
@@ -288,10 +329,12 @@ static void many(void **state)
 {
 	struct bm_destination last = to("[2001:db8::2710]:443");
 	struct bench *bench = begin("m1");
+	autofree struct grant_dest *all = NULL;
+	const struct grant_host *of = NULL;
 	autosealed sealed = {};
 	struct grant *g;
 	char text[64];
-	size_t n = 0;
+	size_t n = 0, count = 0;
 
 	(void)state;
 	for (int host = 0; host < 200; host++) {
@@ -309,6 +352,15 @@ static void many(void **state)
 	for (size_t i = 0; i < g->hosts.count; i++)
 		assert_int_equal(g->hosts.list[i].count, 50);
 	assert_true(bm_destination_equal(&g->hosts.list[199].list[49].to, &last));
+	assert_int_equal(reach_list(&(struct reach){ g, NULL }, &all, &count), 0);
+	assert_int_equal(count, 10000);
+	for (size_t i = 0; i < count; i++)
+		assert_true(grant_reaches(g, &all[i].to));
+	last.port--;
+	assert_false(grant_reaches(g, &last));
+	last.port++;
+	assert_ptr_equal(sealed_for(model_find(&d.model, "m1"), &last, &of), g);
+	assert_string_equal(of->name, "h199.test");
 }
 
 /* Killed between its halves the ledger has both, afterwards the new ones alone. */
@@ -375,8 +427,8 @@ static void makes_no_sense(void **state)
 		bool host = i == 1;
 
 		bm_ledger_close(d.ledger);
-		unlinkat(dir, BM_LEDGER_NAME, 0);
-		assert_int_equal(bm_ledger_open(dir, &d.ledger, NULL), 0);
+		ledger_removed(dir);
+		assert_int_equal(bm_ledger_open(dir, NULL, &d.ledger, NULL), 0);
 		forget();
 		bench = begin("x1");
 		two_hosts(&sealed);
@@ -391,10 +443,15 @@ static void makes_no_sense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts),     cmocka_unit_test(reach),
-		cmocka_unit_test(inherit),   cmocka_unit_test(address_as_json),
-		cmocka_unit_test(recorded),  cmocka_unit_test(many),
-		cmocka_unit_test(refreshed), cmocka_unit_test(makes_no_sense),
+		cmocka_unit_test(hosts),
+		cmocka_unit_test(reach),
+		cmocka_unit_test(longest),
+		cmocka_unit_test(inherit),
+		cmocka_unit_test(address_as_json),
+		cmocka_unit_test(recorded),
+		cmocka_unit_test(many),
+		cmocka_unit_test(refreshed),
+		cmocka_unit_test(makes_no_sense),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

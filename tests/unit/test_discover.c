@@ -116,6 +116,101 @@ static void apt_sources(void **state)
 	assert_int_equal(d.left_count, 0);
 }
 
+/* What an image's apt asks instead of the hosts of its sources. */
+static void apt_proxies(void **state)
+{
+	(void)state;
+	bm_discover_apt_conf(
+		"// Acquire::http::Proxy \"http://no.test\";\n"
+		"# Acquire::http::Proxy \"http://no.test\";\n"
+		"/* Acquire::http::Proxy \"http://no.test\"; */\n"
+		"APT::Install-Recommends \"false\";\n"
+		"acquire::HTTP::proxy \"http://me:secret@P.test:3128/\";\n"
+		"Acquire { Retries \"3\"; http { Proxy { B.test \"DIRECT\"; \"x\"; }; };\n"
+		"  https { Proxy::c.test \"https://q.test\"; }; };\n"
+		"DPkg::Post-Invoke { \"rm -f /x || true; }\"; };\n"
+		"Acquire::https::Proxy::e.test \"socks5h://s.test\";\n"
+		"Acquire::https::Proxy::f.test \"false\";\n"
+		"Acquire::https::Proxy::g.test \"ftp://no.test\";\n"
+		"Acquire::http::Proxy-Auto-Detect \"/bin/x\";",
+		"/c", &d);
+	bm_discover_apt_list("deb http://a.test/ x\ndeb-src http://a.test/ x\n"
+			     "deb http://b.test/ x\ndeb https://c.test:8443/ x\n"
+			     "deb https://d.test/ x\ndeb https://e.test/ x\ndeb https://f.test/ x\n"
+			     "deb https://g.test/ x\ndeb http://HTTPS///h.test/ x",
+			     "/l", &d);
+	assert_string_equal(hosts(), "p.test:3128 b.test:80 q.test:443 s.test:1080 f.test:443");
+	assert_string_equal(d.found[0].file, "/c");
+	assert_string_equal(d.found[1].file, "/l");
+	assert_int_equal(d.left_count, 8);
+	left(0, "Proxy-Auto-Detect in /c: what it answers is not known");
+	left(1, "a.test in /l: asked for by the proxy in /c");
+	left(2, "c.test in /l: asked for by the proxy in /c");
+	left(6, "a proxy in /c: not of http, https or socks5h");
+	left(7, "HTTPS in /l: asked for by the proxy in /c");
+	for (size_t i = 0; i < d.left_count; i++)
+		assert_null(strstr(d.left[i], "secret"));
+}
+
+static void apt_proxies_changed(void **state)
+{
+	static const char list[] = "deb http://a.test/ x\ndeb https://b.test/ x";
+
+	(void)state;
+	bm_discover_apt_conf("Acquire::http::Proxy \"http://p.test\";", "/1", &d);
+	bm_discover_apt_list(list, "/l", &d);
+	/* Without a port, that of what is asked for. */
+	assert_string_equal(hosts(), "p.test:80 p.test:443");
+	d.count = 0;
+	bm_discover_apt_conf("Acquire::https::Proxy \"DIRECT\";", "/2", &d);
+	bm_discover_apt_list(list, "/l", &d);
+	assert_string_equal(hosts(), "p.test:80 b.test:443");
+	d.count = 0;
+	bm_discover_apt_conf("Acquire::http::Proxy \"\";", "/3", &d);
+	bm_discover_apt_list(list, "/l", &d);
+	assert_string_equal(hosts(), "a.test:80 b.test:443");
+	d.count = 0;
+	bm_discover_apt_conf("Acquire::http::Proxy::a.test \"http://q.test:1\";\n"
+			     "Acquire::http::Proxy \"http://q.test:2\";\n"
+			     "#clear Acquire::http::Proxy Acquire::ftp;\n#clear ;\n#include /x\n",
+			     "/4", &d);
+	bm_discover_apt_list(list, "/l", &d);
+	assert_string_equal(hosts(), "a.test:80 b.test:443");
+	assert_int_equal(d.proxy_count, 1);
+	left(d.left_count - 1, "#include in /4: it is not followed");
+}
+
+/* What is too much is said, and what is torn does no harm. */
+static void apt_conf_bounds(void **state)
+{
+	static const char *const torn[] = {
+		"a", "a \"", "{", "}", "/*", "#", "#clear", "a {", "\""
+	};
+	char text[8192];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(torn) / sizeof(torn[0]); i++)
+		bm_discover_apt_conf(torn[i], "/c", &d);
+	assert_int_equal(d.left_count, 0);
+	memset(text, '{', 40);
+	text[40] = '\0';
+	bm_discover_apt_conf(text, "/deep", &d);
+	left(0, "the rest in /deep: too long or too deep");
+	memset(text, 'x', 4000);
+	text[4000] = '\0';
+	bm_discover_apt_conf(text, "/long", &d);
+	left(1, "the rest in /long: too long or too deep");
+	for (int i = 0; i <= BM_PROXIES_MAX; i++) {
+		snprintf(text, sizeof(text), "Acquire::http::Proxy::h%d.test \"http://p.test\";",
+			 i);
+		bm_discover_apt_conf(text, "/many", &d);
+	}
+	left(2, "a proxy in /many: more than 16 of them");
+	snprintf(text, sizeof(text), "Acquire::http::Proxy \"http://%0600d\";", 0);
+	bm_discover_apt_conf(text, "/uri", &d);
+	left(3, "a proxy in /uri: it is too long");
+}
+
 static void npmrc(void **state)
 {
 	(void)state;
@@ -138,6 +233,10 @@ static void npmrc(void **state)
 	assert_string_equal(hosts(), "b.test:443");
 	assert_false(
 		bm_discover_npmrc("@c:registry=https://b.test/\nloglevel=warn", "/r", true, &d));
+	assert_int_equal(d.left_count, 0);
+	bm_discover_npmrc("https-proxy=http://me:secret@p.test/\nproxy=\n", "/r", true, &d);
+	assert_int_equal(d.left_count, 1);
+	left(0, "https-proxy in /r: npm's proxies are not taken");
 }
 
 static void npm_default(void **state)
@@ -185,6 +284,8 @@ static void pip_conf(void **state)
 	assert_false(bm_discover_pip_conf("index-urls = https://a.test\nindex-url:\n", "/p",
 					  "index-url", &d));
 	assert_int_equal(d.left_count, 0);
+	bm_discover_pip_conf("[global]\nproxy = http://p.test:3128\n", "/p", "index-url", &d);
+	left(0, "proxy in /p: pip's proxy is not taken");
 }
 
 static void pip_default(void **state)
@@ -333,6 +434,13 @@ static void apt_tree(void **state)
 	assert_string_equal(d.found[1].file, "/etc/apt/sources.list.d/z.list");
 	assert_string_equal(d.found[2].file, "/etc/apt/mirrors/m");
 	left(0, "cdrom:");
+	put(lab, "/etc/apt/apt.conf.d/01proxy", "Acquire::http::Proxy \"http://p.test:3128\";\n");
+	put(lab, "/etc/apt/apt.conf.d/02proxy.off", "Acquire::http::Proxy \"http://no.test\";\n");
+	put(lab, "/etc/apt/apt.conf.d/03proxy.conf", "Acquire::http::Proxy::z.test DIRECT;\n");
+	found(lab, BM_DISCOVER_APT, "p.test:3128 z.test:80");
+	assert_string_equal(d.found[0].file, "/etc/apt/apt.conf.d/01proxy");
+	put(lab, "/etc/apt/apt.conf", "#clear Acquire::http::Proxy;\n");
+	found(lab, BM_DISCOVER_APT, "a.test:80 z.test:80 m.test:443 n.test:80");
 }
 
 static void npm_tree(void **state)
@@ -428,9 +536,14 @@ int main(void)
 #define IN_LAB(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define OF_TEXT(test) cmocka_unit_test_setup(test, fresh)
 	const struct CMUnitTest tests[] = {
-		OF_TEXT(apt_list), OF_TEXT(apt_sources), OF_TEXT(npmrc),  OF_TEXT(npm_default),
-		OF_TEXT(pip_conf), OF_TEXT(pip_default), OF_TEXT(bounds), IN_LAB(apt_tree),
-		IN_LAB(npm_tree),  IN_LAB(pip_tree),     IN_LAB(links),   IN_LAB(odd_files),
+		OF_TEXT(apt_list),        OF_TEXT(apt_sources),
+		OF_TEXT(apt_proxies),     OF_TEXT(apt_proxies_changed),
+		OF_TEXT(apt_conf_bounds), OF_TEXT(npmrc),
+		OF_TEXT(npm_default),     OF_TEXT(pip_conf),
+		OF_TEXT(pip_default),     OF_TEXT(bounds),
+		IN_LAB(apt_tree),         IN_LAB(npm_tree),
+		IN_LAB(pip_tree),         IN_LAB(links),
+		IN_LAB(odd_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

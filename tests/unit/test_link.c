@@ -13,7 +13,7 @@ static void test_foreign(void **state)
 	assert_false(foreign);
 	ok(bm_link_foreign(world_ns, 7, &foreign, &err), &err);
 	assert_true(foreign);
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
 	ok(bm_link_foreign(bench_ns, 7, &foreign, &err), &err);
 	assert_false(foreign);
 	ok(bm_link_foreign(bench_ns, 8, &foreign, &err), &err);
@@ -26,7 +26,7 @@ static void withdraw(int ns, const char *text)
 	struct bm_destination d = dest(text);
 	struct bm_error err = {};
 
-	ok(bm_nft_remove(NFT(ns), &d, &err), &err);
+	ok(bm_nft_remove(NFT(ns), &d, 1, &err), &err);
 }
 
 /* Grant, use, revoke with a connection open; server and the address are the host's or beyond. */
@@ -128,7 +128,7 @@ static void test_beyond_v6(void **state)
 
 	(void)state;
 	remember();
-	assert_int_equal(bm_link_setup(bench_ns, 7, &d, &err), -EOPNOTSUPP);
+	assert_int_equal(bm_link_setup(bench_ns, 7, &d, 1, &err), -EOPNOTSUPP);
 	assert_non_null(strstr(err.message, "does not forward IPv6"));
 	assert_non_null(strstr(err.remedy, "net.ipv6.conf.up0.accept_ra=2"));
 	assert_unchanged();
@@ -137,6 +137,32 @@ static void test_beyond_v6(void **state)
 	use(world_ns, WORLD6);
 	assert_unchanged();
 	set_sysctl(host_ns, "ipv6/conf/all/forwarding", "0");
+}
+
+static void send_far(int ns, const char *to, int hops)
+{
+	struct bm_destination d = dest(to);
+	bool v4 = bm_destination_is_v4(&d);
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons(d.port) };
+	autoclose fd = open_socket(ns, AF_INET6, SOCK_DGRAM, 0);
+
+	memcpy(&address.sin6_addr, d.address, sizeof(d.address));
+	assert_int_equal(setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
+				    v4 ? IP_TTL : IPV6_UNICAST_HOPS, &hops, sizeof(hops)),
+			 0);
+	assert_int_equal(sendto(fd, "x", 1, 0, (struct sockaddr *)&address, sizeof(address)), 1);
+}
+
+/* An IPv6 datagram for that port, among what the link itself says. */
+static bool comes(int fd, int port)
+{
+	uint8_t data[2048];
+	bool found = false;
+
+	while (!found && ready(fd, POLLIN, PASS_MS))
+		found = recv(fd, data, sizeof(data), 0) > 44 && data[6] == IPPROTO_UDP &&
+			(data[42] << 8 | data[43]) == port;
+	return found;
 }
 
 /* What was off for the world stays off while a Bench is forwarded, and Benches do not meet. */
@@ -175,7 +201,28 @@ static void test_forwarding_for_benches_only(void **state)
 	must(world_ns, "ip route add 203.0.114.0/24 via 198.51.100.1");
 	assert_true(blocked(world_ns, "203.0.114.9:80"));
 	assert_int_equal(sniffed(sniffer, 0), 0);
-	must(world_ns, "ip route del 203.0.114.0/24 via 198.51.100.1");
+	/* Nor is it told of the way, or that there is one. */
+	close(sniffer);
+	must(world_ns, "ip route add 192.0.2.9/32 via 198.51.100.1");
+	sniffer = sniff(world_ns, "w0", ETH_P_IP);
+	send_far(world_ns, "203.0.114.9:80", 1);
+	send_far(world_ns, "192.0.2.9:80", 64);
+	assert_int_equal(sniffed(sniffer, 0), 0);
+	send_far(world_ns, HOST4 ":9", 1);
+	assert_int_equal(sniffed(sniffer, 1), 1);
+	must(world_ns, "ip route del 203.0.114.0/24 via 198.51.100.1; ip route del 192.0.2.9/32");
+
+	/* What the host forwards by itself, of IPv6, it goes on forwarding. */
+	close(sniffer);
+	set_sysctl(host_ns, "ipv6/conf/all/forwarding", "1");
+	must(host_ns, "ip addr add 2001:db8:9::1/64 dev d0 nodad; "
+		      "ip neigh add 2001:db8:9::9 lladdr 02:00:00:00:00:09 dev d0");
+	must(world_ns, "ip route add 2001:db8:9::/64 via 2001:db8:1::1");
+	sniffer = sniff(host_ns, "d9", ETH_P_IPV6);
+	send_far(world_ns, "[2001:db8:9::9]:4099", 64);
+	assert_true(comes(sniffer, 4099));
+	must(world_ns, "ip route del 2001:db8:9::/64 via 2001:db8:1::1");
+	set_sysctl(host_ns, "ipv6/conf/all/forwarding", "0");
 	must(host_ns, "ip link del d0");
 
 	/* The first to go leaves the other one's way open. */
@@ -194,16 +241,16 @@ static void test_refusals(void **state)
 	(void)state;
 	remember();
 	/* 32775 % 32768 is 7 */
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
-	assert_int_equal(bm_link_setup(other_ns, 32775, &d, &err), -EADDRINUSE);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
+	assert_int_equal(bm_link_setup(other_ns, 32775, &d, 1, &err), -EADDRINUSE);
 	assert_non_null(
 		strstr(err.message, "10.209.0.14/31, wanted for bm32775, is in use by bm7"));
 	err = (struct bm_error){};
-	assert_int_equal(bm_link_setup(other_ns, 7, &d, &err), -EEXIST);
+	assert_int_equal(bm_link_setup(other_ns, 7, &d, 1, &err), -EEXIST);
 	assert_non_null(strstr(err.message, "another network namespace"));
 	err = (struct bm_error){};
 	nowhere = dest("10.209.0.15:80");
-	assert_int_equal(bm_link_setup(other_ns, 9, &nowhere, &err), -EPERM);
+	assert_int_equal(bm_link_setup(other_ns, 9, &nowhere, 1, &err), -EPERM);
 	assert_non_null(strstr(err.message, "address of a Bench"));
 	err = (struct bm_error){};
 	ok(bm_link_destroy(7, &err), &err);
@@ -214,29 +261,68 @@ static void test_refusals(void **state)
 		      "ip route del default");
 	await(host_ns, RTMGRP_LINK, without_carrier, "d1");
 	remember();
-	assert_int_equal(bm_link_setup(bench_ns, 7, &d, &err), -EEXIST);
+	assert_int_equal(bm_link_setup(bench_ns, 7, &d, 1, &err), -EEXIST);
 	assert_non_null(strstr(err.message, "bm7 that benchmon did not make"));
 	err = (struct bm_error){};
 	assert_int_equal(bm_link_destroy(7, &err), -EEXIST);
 	err = (struct bm_error){};
-	assert_int_equal(bm_link_setup(bench_ns, 8, &d, &err), -EADDRINUSE);
+	assert_int_equal(bm_link_setup(bench_ns, 8, &d, 1, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.message, "by d1: the host has a route to 10.209.0.0/24 there"));
 	assert_non_null(strstr(err.remedy, "10.209.0.0/16"));
 	err = (struct bm_error){};
 	nowhere = dest("203.0.113.9:80");
-	assert_int_equal(bm_link_setup(bench_ns, 300, &nowhere, &err), -ENETUNREACH);
+	assert_int_equal(bm_link_setup(bench_ns, 300, &nowhere, 1, &err), -ENETUNREACH);
 	assert_non_null(strstr(err.message, "no route to 203.0.113.9:80/tcp"));
 	err = (struct bm_error){};
 	nowhere = dest("198.51.100.255:80");
-	assert_int_equal(bm_link_setup(bench_ns, 300, &nowhere, &err), -EPERM);
+	assert_int_equal(bm_link_setup(bench_ns, 300, &nowhere, 1, &err), -EPERM);
 	err = (struct bm_error){};
 	must(other_ns, "ip link add eth0 type veth peer name d1");
-	assert_int_equal(bm_link_setup(other_ns, 300, &d, &err), -EEXIST);
+	assert_int_equal(bm_link_setup(other_ns, 300, &d, 1, &err), -EEXIST);
 	assert_non_null(strstr(err.message, "already has an interface eth0"));
 	assert_unchanged();
 	must(other_ns, "ip link del eth0");
 	must(host_ns, "ip link del bm7; "
 		      "ip route add default via 198.51.100.10");
+}
+
+/* Of several: all that any of them needs, at once. */
+static void test_several(void **state)
+{
+	struct bm_destination list[] = { dest("[2001:db8:1::1]:82"), dest("[2001:db8:2::1]:80"),
+					 dest(WORLD4 ":80"),         dest(WORLD4 ":81"),
+					 dest("203.0.113.1:80"),     dest(HOST4 ":80") };
+	size_t count = sizeof(list) / sizeof(list[0]);
+	autofree char *inside = NULL, *inside6 = NULL;
+	struct bm_error err = {};
+
+	(void)state;
+	remember();
+	/* A Bench's address among them: nothing of it. */
+	ok(bm_link_setup(other_ns, 8, &list[2], 1, &err), &err);
+	list[4] = dest("10.209.0.17:80");
+	assert_int_equal(bm_link_setup(bench_ns, 7, list, count, &err), -EPERM);
+	assert_non_null(strstr(err.message, "10.209.0.17:80/tcp is the address of a Bench"));
+	assert_false(bm_link_there(7));
+	err = (struct bm_error){};
+	ok(bm_link_destroy(8, &err), &err);
+	assert_unchanged();
+
+	/* There is no route for the second one. */
+	list[4] = dest("203.0.113.1:80");
+	assert_int_equal(bm_link_setup(bench_ns, 7, &list[1], 1, &err), -ENETUNREACH);
+	err = (struct bm_error){};
+	ok(bm_link_setup(bench_ns, 7, list, count, &err), &err);
+	inside = output(bench_ns, "ip route show default");
+	assert_non_null(strstr(inside, "default via 10.209.0.14 "));
+	inside6 = output(bench_ns, "ip -6 route show default");
+	assert_non_null(strstr(inside6, "default via fd62:"));
+	must(host_ns, "grep -q 1 /proc/sys/net/ipv4/conf/up0/forwarding");
+	assert_int_equal(bm_link_beyond(list, 1), AF_UNSPEC);
+	assert_int_equal(bm_link_beyond(list, count), AF_INET);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, list, 0, &err), &err);
+	assert_unchanged();
 }
 
 /* Whoever is root in the Bench's network has taken its own table away: the host's end still holds.
@@ -280,7 +366,7 @@ static void test_host_end(void **state)
 	rules = output(host_ns, "nft list table inet benchmon_bm7");
 	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT | O_TRUNC, 0600, rules), 0);
 	must(host_ns, "nft -c -f /run/rules");
-	ok(bm_nft_remove(&link, &d, &err), &err);
+	ok(bm_nft_remove(&link, &d, 1, &err), &err);
 	assert_true(blocked(bench_ns, WORLD4 ":80"));
 	ok(bm_link_destroy(7, &err), &err);
 	assert_unchanged();
@@ -295,9 +381,9 @@ static void test_overtaken(void **state)
 	struct bm_error err = {};
 
 	(void)state;
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
 	set_sysctl(host_ns, "ipv4/ip_forward", "1");
-	ok(bm_link_setup(other_ns, 8, &d, &err), &err);
+	ok(bm_link_setup(other_ns, 8, &d, 1, &err), &err);
 	forwarding = output(host_ns, "ls /run/benchmon/network/forwarding");
 	assert_string_equal(forwarding, "");
 	ok(bm_link_destroy(7, &err), &err);
@@ -316,7 +402,7 @@ static void test_vanished(void **state)
 	(void)state;
 	remember();
 	ns = new_namespace();
-	ok(bm_link_setup(ns, 4294967295u, &d, &err), &err);
+	ok(bm_link_setup(ns, 4294967295u, &d, 1, &err), &err);
 	assert_false(gone(host_ns, "bm4294967295"));
 	close(ns);
 	await(host_ns, RTMGRP_LINK, gone, "bm4294967295");
@@ -335,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_beyond_v6),
 		cmocka_unit_test(test_forwarding_for_benches_only),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_host_end),
 		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_vanished),

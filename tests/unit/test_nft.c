@@ -89,8 +89,8 @@ static void test_nothing_leaves(void **state)
 	(void)state;
 	remember();
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d4, &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d6, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d4, 1, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d6, 1, &err), &err);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
 	assert_true(blocked(bench_ns, HOST4 ":80"));
 	assert_true(blocked(bench_ns, "[2001:db8:1::1]:80"));
@@ -123,7 +123,7 @@ static void test_discovery(void **state)
 
 	(void)state;
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
-	ok(bm_link_setup(bench_ns, 7, &d, &err), &err);
+	ok(bm_link_setup(bench_ns, 7, &d, 1, &err), &err);
 	sniffer = sniff(host_ns, "bm7", ETH_P_ALL);
 	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 135));
 	assert_false(raw6(bench_ns, "[2001:db8:1::10]:1", IPPROTO_ICMPV6, 255, 136));
@@ -248,10 +248,10 @@ static void test_list(void **state)
 	d = dest(WORLD4 ":80");
 	assert_int_equal(bm_nft_list(NFT(bench_ns), &list, &count, &err), -ENOENT);
 	err = (struct bm_error){};
-	assert_int_equal(bm_nft_add(NFT(bench_ns), &d, &err), -ENOENT);
+	assert_int_equal(bm_nft_add(NFT(bench_ns), &d, 1, &err), -ENOENT);
 	assert_non_null(strstr(err.message, "sealed4"));
 	err = (struct bm_error){};
-	ok(bm_nft_remove(NFT(bench_ns), &d, &err), &err);
+	ok(bm_nft_remove(NFT(bench_ns), &d, 1, &err), &err);
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
@@ -265,7 +265,7 @@ static void test_list(void **state)
 			 i + 1, i % 3 ? "tcp" : "udp");
 		memset(&want[i], 0, sizeof(want[i]));
 		want[i] = dest(text);
-		ok(bm_nft_add(NFT(bench_ns), &want[i], &err), &err);
+		ok(bm_nft_add(NFT(bench_ns), &want[i], 1, &err), &err);
 	}
 	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
 	assert_int_equal(count, 300);
@@ -286,6 +286,102 @@ static void test_list(void **state)
 	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT, 0600, rules), 0);
 	must(bench_ns, "nft -c -f /run/rules");
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+}
+
+#define MANY 10000
+
+/* Different ones: families, protocols, ports. */
+static struct bm_destination *many(size_t count)
+{
+	struct bm_destination *list = calloc(count, sizeof(*list));
+
+	assert_non_null(list);
+	for (size_t i = 0; i < count; i++) {
+		list[i].address[i % 2 ? 12 : 0] = 10;
+		list[i].address[10] = list[i].address[11] = i % 2 ? 0xff : 1;
+		list[i].address[14] = (uint8_t)(i >> 8);
+		list[i].address[15] = (uint8_t)i;
+		list[i].protocol = i % 3 ? IPPROTO_TCP : IPPROTO_UDP;
+		list[i].port = (uint16_t)(1 + (i >> 4));
+	}
+	return list;
+}
+
+static void assert_has(int ns, const struct bm_destination *wanted, size_t count)
+{
+	autofree struct bm_destination *list = NULL;
+	struct bm_error err = {};
+	size_t got = 0;
+
+	ok(bm_nft_list(NFT(ns), &list, &got, &err), &err);
+	assert_int_equal(bm_destinations_sort(list, got), got);
+	assert_int_equal(got, count);
+	for (size_t i = 0; i < count; i++)
+		assert_true(bm_destinations_have(list, got, &wanted[i]));
+}
+
+/* As many as a Bench may have, and as all may together, at once and not one by one. */
+static void test_many(void **state)
+{
+	static const size_t counts[] = { MANY, 65536 };
+	struct bm_error err = {};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		autofree struct bm_destination *list = many(counts[i]);
+		size_t half = counts[i] / 2;
+
+		ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+		ok(bm_nft_add(NFT(bench_ns), list, counts[i], &err), &err);
+		assert_has(bench_ns, list, counts[i]);
+		ok(bm_nft_add(NFT(bench_ns), list, counts[i], &err), &err);
+		ok(bm_nft_remove(NFT(bench_ns), list, half, &err), &err);
+		assert_has(bench_ns, list + half, counts[i] - half);
+		/* Half of them aren't there any more, and the rest goes all the same. */
+		ok(bm_nft_remove(NFT(bench_ns), list, counts[i], &err), &err);
+		assert_has(bench_ns, NULL, 0);
+		list[1] = list[0];
+		ok(bm_nft_add(NFT(bench_ns), list, 2, &err), &err);
+		assert_has(bench_ns, list, 1);
+		ok(bm_nft_remove(NFT(bench_ns), list, 2, &err), &err);
+		assert_has(bench_ns, NULL, 0);
+		ok(bm_nft_add(NFT(bench_ns), NULL, 0, &err), &err);
+		ok(bm_nft_remove(NFT(bench_ns), NULL, 0, &err), &err);
+	}
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+}
+
+/* What can't be added is refused with all that stands before and behind it. */
+static void test_whole(void **state)
+{
+	static const char table[] =
+		"table inet benchmon {\n"
+		"  set sealed4 { size 5000; type ipv4_addr . inet_proto . inet_service; }\n"
+		"  set sealed6 { size 4999; type ipv6_addr . inet_proto . inet_service; }\n"
+		"}\n";
+	autofree struct bm_destination *list = many(MANY);
+	struct bm_error err = {};
+
+	(void)state;
+	assert_int_equal(bm_write_file(AT_FDCWD, "/run/rules", O_CREAT | O_TRUNC, 0600, table), 0);
+	must(bench_ns, "nft -f /run/rules");
+	assert_int_equal(unlink("/run/rules"), 0);
+	assert_int_equal(bm_nft_add(NFT(bench_ns), list, MANY, &err), -ENFILE);
+	assert_non_null(strstr(err.message, "adding to set sealed6"));
+	assert_has(bench_ns, NULL, 0);
+	err = (struct bm_error){};
+	ok(bm_nft_add(NFT(bench_ns), list + 2, MANY - 2, &err), &err);
+	assert_has(bench_ns, list + 2, MANY - 2);
+	assert_int_equal(bm_nft_add(NFT(bench_ns), list, 2, &err), -ENFILE);
+	assert_has(bench_ns, list + 2, MANY - 2);
+	err = (struct bm_error){};
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	/* Neither is a set there by itself. */
+	must(bench_ns, "nft add table inet benchmon");
+	assert_int_equal(bm_nft_add(NFT(bench_ns), list, MANY, &err), -ENOENT);
+	err = (struct bm_error){};
+	ok(bm_nft_remove(NFT(bench_ns), list, MANY, &err), &err);
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
@@ -349,7 +445,7 @@ static void test_shared(void **state)
 	assert_int_equal(sniffed(sniffer, 1), 1);
 	assert_true(blocked(world_ns, HOST4 ":83"));
 	assert_true(blocked(host_ns, HOST4 ":83"));
-	ok(bm_nft_add(&nft, &granted, &err), &err);
+	ok(bm_nft_add(&nft, &granted, 1, &err), &err);
 	assert_true(reaches("/nft-test/in", open[0], true));
 	assert_false(reaches("/nft-test/in", open[1], false));
 	assert_false(reaches("/nft-test/in", open[2], false));
@@ -357,7 +453,7 @@ static void test_shared(void **state)
 	assert_int_equal(count, 1);
 	assert_true(bm_destination_equal(list, &granted));
 	free(list);
-	ok(bm_nft_remove(&nft, &granted, &err), &err);
+	ok(bm_nft_remove(&nft, &granted, 1, &err), &err);
 	assert_false(reaches("/nft-test/in", open[0], false));
 	/* Beside the table of another, and what nft lists, nft reads back. */
 	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
@@ -377,7 +473,8 @@ static void test_shared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),      cmocka_unit_test(test_nothing_leaves),
+		cmocka_unit_test(test_list),      cmocka_unit_test(test_many),
+		cmocka_unit_test(test_whole),     cmocka_unit_test(test_nothing_leaves),
 		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_shared),

@@ -2,6 +2,7 @@
 /* What others on the host do to forwarded packets, on the running kernel (root). */
 #include "network/obstacle.h"
 #include "network_lab.h"
+#include "xtables_lab.h"
 
 #define LINK "bm7"
 
@@ -107,6 +108,53 @@ static void test_known(void **state)
 	assert_unchanged();
 }
 
+/* What iptables-legacy makes, which is in no list of nf_tables. */
+static void test_legacy(void **state)
+{
+	autoclose server = serve(world_ns, WORLD4 ":80");
+	struct bm_error err = {};
+
+	(void)state;
+	/* As long as nobody has made such a table, asking makes none. */
+	must(host_ns, "modprobe ip_tables; modprobe ip6_tables");
+	assert_int_equal(find(AF_UNSPEC), 0);
+	assert_false(has_legacy("ip_tables_names") || has_legacy("ip6_tables_names"));
+
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	grant(bench_ns, 7, WORLD4 ":80");
+	assert_true(connects(bench_ns, WORLD4 ":80"));
+	legacy(AF_INET, &(struct legacy){ .drops = true });
+	assert_true(has_legacy("ip_tables_names"));
+	assert_true(blocked(bench_ns, WORLD4 ":80"));
+	assert_int_equal(find(AF_INET), 1);
+	assert_non_null(strstr(list[0].what, "chain FORWARD of iptables-legacy drops"));
+	assert_string_equal(list[0].remedy, "iptables-legacy -I FORWARD -i bm+ -j ACCEPT && "
+					    "iptables-legacy -I FORWARD -o bm+ -j ACCEPT");
+	assert_int_equal(find(AF_INET6), 0);
+	legacy(AF_INET, &(struct legacy){ .drops = true, .chain = "DOCKER-USER" });
+	assert_int_equal(find(AF_UNSPEC), 1);
+	assert_non_null(strstr(list[0].what, "iptables-legacy (docker) drops"));
+	assert_non_null(strstr(list[0].remedy, "iptables-legacy -I DOCKER-USER -o bm+ -j ACCEPT"));
+	legacy(AF_INET, &(struct legacy){ .drops = true, .chain = "ufw-user-forward" });
+	assert_int_equal(find(AF_INET), 1);
+	assert_non_null(strstr(list[0].what, "iptables-legacy (ufw) drops"));
+	assert_non_null(strstr(list[0].remedy, "ufw route allow in on bm7"));
+	legacy(AF_INET, &(struct legacy){ .drops = true, .accepts = true, .chain = "mine" });
+	assert_int_equal(find(AF_INET), 0);
+	legacy(AF_INET, &(struct legacy){ .chain = "mine" });
+	assert_int_equal(find(AF_INET), 0);
+	assert_true(connects(bench_ns, WORLD4 ":80"));
+
+	legacy(AF_INET6, &(struct legacy){ .drops = true, .chain = "ufw6-user-forward" });
+	assert_int_equal(find(AF_INET), 0);
+	assert_int_equal(find(AF_INET6), 1);
+	assert_non_null(strstr(list[0].what, "chain FORWARD of ip6tables-legacy (ufw) drops"));
+	legacy(AF_INET6, &(struct legacy){});
+	assert_int_equal(find(AF_UNSPEC), 0);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+}
+
 static void test_many(void **state)
 {
 	char rules[256], name[61] = "";
@@ -138,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_swallowed),
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_legacy),
 		cmocka_unit_test(test_many),
 	};
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,6 +18,7 @@
 #include "base/json.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/replay.h"
+#include "ledger_dir.h"
 
 #define SHARED (BM_BENCH_SHARED_IPC | BM_BENCH_SHARED_NET | BM_BENCH_SHARED_PID)
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -40,8 +40,8 @@ static void fresh(void)
 	forget();
 	bm_ledger_close(d.ledger);
 	d.ledger = NULL;
-	unlinkat(dir, BM_LEDGER_NAME, 0);
-	assert_int_equal(bm_ledger_open(dir, &d.ledger, NULL), 0);
+	ledger_removed(dir);
+	assert_int_equal(bm_ledger_open(dir, NULL, &d.ledger, NULL), 0);
 }
 
 static int setup(void **state)
@@ -66,7 +66,7 @@ static int teardown(void **state)
 	forget();
 	bm_ledger_close(d.ledger);
 	d = (struct daemon){};
-	unlinkat(dir, BM_LEDGER_NAME, 0);
+	ledger_removed(dir);
 	bm_close(dir);
 	return rmdir(dir_path);
 }
@@ -323,7 +323,7 @@ static void malformed(void **state)
 		r = replay_ledger(&d, &err);
 		if (r != -EBADMSG)
 			fail_msg("%d: %s %s", r, cases[i].event, cases[i].fields);
-		snprintf(expected, sizeof(expected), "ledger line 3: \"%s\" makes no sense",
+		snprintf(expected, sizeof(expected), "ledger line 4: \"%s\" makes no sense",
 			 cases[i].event);
 		assert_string_equal(err.message, expected);
 		assert_int_equal(err.code, EBADMSG);

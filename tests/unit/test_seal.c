@@ -93,7 +93,7 @@ static struct bm_sealed sample(const char *name)
 	return s;
 }
 
-static void seal(struct lab *lab, const char *name, struct bm_seal_key *ret_key)
+static void seal(struct lab *lab, const char *name, struct bm_key *ret_key)
 {
 	autosealed s = sample(name);
 
@@ -101,7 +101,7 @@ static void seal(struct lab *lab, const char *name, struct bm_seal_key *ret_key)
 	assert_int_equal(bm_seal_write(lab->fd, ret_key, &s, NULL), 0);
 }
 
-static int look(struct lab *lab, const struct bm_seal_key *key, int64_t now, struct bm_error *err)
+static int look(struct lab *lab, const struct bm_key *key, int64_t now, struct bm_error *err)
 {
 	autosealed s = {};
 
@@ -109,7 +109,7 @@ static int look(struct lab *lab, const struct bm_seal_key *key, int64_t now, str
 	return bm_seal_read(lab->fd, getuid(), key, "p", now, &s, err);
 }
 
-static void refused(struct lab *lab, const struct bm_seal_key *key, int code, const char *because)
+static void refused(struct lab *lab, const struct bm_key *key, int code, const char *because)
 {
 	struct bm_error err;
 	int r = look(lab, key, NOW, &err);
@@ -118,7 +118,7 @@ static void refused(struct lab *lab, const struct bm_seal_key *key, int code, co
 		fail_msg("%d, \"%s\", \"%s\" instead of %s", r, err.message, err.remedy, because);
 }
 
-static void good(struct lab *lab, const struct bm_seal_key *key)
+static void good(struct lab *lab, const struct bm_key *key)
 {
 	struct bm_error err;
 
@@ -131,7 +131,7 @@ static void read_back(void **state)
 	struct lab *lab = *state;
 	char shown[BM_DESTINATION_LEN];
 	autosealed s = {};
-	autosealkey key = {};
+	autokey key = {};
 	struct stat st;
 
 	seal(lab, "p", &key);
@@ -162,7 +162,7 @@ static void read_back(void **state)
 static void unsealed(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err;
 
 	assert_int_equal(bm_seal_key_open(lab->fd, getuid(), false, &key, NULL), -ENOENT);
@@ -179,7 +179,7 @@ static void altered(void **state)
 {
 	struct lab *lab = *state;
 	autofree char *text = NULL;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err;
 	size_t len, refusals = 0;
 
@@ -209,7 +209,7 @@ static void changed_value(void **state)
 {
 	struct lab *lab = *state;
 	autofree char *text = NULL;
-	autosealkey key = {};
+	autokey key = {};
 	char *at;
 
 	seal(lab, "p", &key);
@@ -225,7 +225,7 @@ static void changed_value(void **state)
 static void renamed(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	char other[96];
 
 	seal(lab, "q", &key);
@@ -237,7 +237,7 @@ static void renamed(void **state)
 static void aged(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	struct bm_error err;
 
 	seal(lab, "p", &key);
@@ -254,7 +254,7 @@ static void aged(void **state)
 static void others_files(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 	char dir[96], other[96];
 
 	seal(lab, "p", &key);
@@ -296,18 +296,50 @@ static void others_files(void **state)
 static void size(void **state)
 {
 	struct lab *lab = *state;
-	autosealkey key = {};
+	autokey key = {};
 
 	seal(lab, "p", &key);
 	assert_int_equal(truncate(lab->file, 100 << 20), 0);
 	refused(lab, &key, EBADMSG, "larger than any of ours");
 }
 
+/* As much as a seal may hold is written and read again, however long each part of it is. */
+static void largest(void **state)
+{
+	struct lab *lab = *state;
+	autosealed s = { .name = "p", .sealed = NOW, .expires = NOW + 86400 }, back = {};
+	autokey key = {};
+	struct bm_error err = {};
+
+	for (int i = 0; i < BM_SEALED_HOSTS; i++) {
+		struct bm_sealed_host *host = add_host(&s, "", (uint16_t)(10000 + i));
+
+		memset(host->from, '/', sizeof(host->from) - 1);
+		snprintf(host->host, sizeof(host->host), "x%060d.x%058d.x%058d.x%058d", i, 0, 0, 0);
+		for (int k = 0; k < BM_SEALED_ADDRESSES; k++) {
+			char text[64];
+
+			snprintf(text, sizeof(text), "[2001:db8:1111:2222:3333:4444:%x:%x]:%d",
+				 0x1000 + i, 0x1000 + k, 10000 + i);
+			add(host, text, NOW, NOW + 50);
+			host->addresses[k].ttl = UINT32_MAX;
+		}
+	}
+	assert_int_equal(bm_seal_key_open(lab->fd, getuid(), true, &key, NULL), 0);
+	if (bm_seal_write(lab->fd, &key, &s, &err) < 0 ||
+	    bm_seal_read(lab->fd, getuid(), &key, "p", NOW, &back, &err) < 0)
+		fail_msg("%s", err.message);
+	assert_int_equal(back.host_count, BM_SEALED_HOSTS);
+	assert_int_equal(back.hosts[BM_SEALED_HOSTS - 1].address_count, BM_SEALED_ADDRESSES);
+	assert_null(bm_sealed_add_host(&back));
+	assert_null(bm_sealed_add_address(&back.hosts[0]));
+}
+
 static void keys(void **state)
 {
 	struct lab *lab = *state;
 	struct bm_error err = {};
-	autosealkey key = {}, again = {};
+	autokey key = {}, again = {};
 	struct stat st;
 
 	seal(lab, "p", &key);
@@ -506,6 +538,7 @@ int main(void)
 		IN_LAB(aged),
 		IN_LAB(others_files),
 		IN_LAB(size),
+		IN_LAB(largest),
 		IN_LAB(keys),
 		cmocka_unit_test(strange),
 		cmocka_unit_test(fits),

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "gatekeeperd/seal_plan.h"
+#include "policy/one.h"
 
 #define NOW 1700000000
 #define HEAD "{\"name\":\"p\",\"description\":\"d\","
@@ -142,6 +143,30 @@ static void refused(void **state)
 	assert_int_equal(plan_take(&meant, resolved, 1, NOW, &never, notes, NULL), -EPERM);
 }
 
+/* Without a definition: what is said with it, of what it has now. */
+static void by_name(void **state)
+{
+	static const char *const addresses[] = { "10.1.2.3", "169.254.169.254", NULL };
+	autojson *notes = json_object_new_array();
+	autofree struct bm_resolved *resolved = calloc(1, sizeof(*resolved));
+	autosealed next = {}, meant = {};
+	autoprofile one = {};
+	struct bm_error err = {};
+
+	(void)state;
+	assert_int_equal(bm_one_parse("a.test:53/udp", 13, &one, NULL), 0);
+	assert_int_equal(plan_hosts(&one, -1, &next, notes, NULL), 0);
+	answer(resolved, "a.test", addresses);
+	resolved->count = 1;
+	assert_int_equal(plan_take(&one, resolved, 1, NOW, &next, notes, &err), -EPERM);
+	assert_non_null(strstr(err.remedy, "pass --private to `grant`"));
+	resolved->count = 2;
+	one.private_too = true;
+	assert_int_equal(plan_hosts(&one, -1, &meant, notes, NULL), 0);
+	assert_int_equal(plan_take(&one, resolved, 1, NOW, &meant, notes, NULL), 0);
+	assert_string_equal(describe(&meant), "a.test!(profile)53 10.1.2.3:53/udp");
+}
+
 static void discovered(void **state)
 {
 	char dir[] = "/tmp/benchmon-plan-XXXXXX", path[64];
@@ -226,12 +251,45 @@ static void nothing_to_ask(void **state)
 	assert_int_equal(next.hosts[0].addresses[0].seen, NOW);
 }
 
+/* One address or host too many: which, and nothing is cut off. */
+static void too_many(void **state)
+{
+	autojson *notes = json_object_new_array();
+	struct bm_profile_entry entries[BM_SEALED_ADDRESSES + 1] = {};
+	struct bm_profile profile = { .entries = entries };
+	autosealed given = {}, full = {};
+	struct bm_error err = {};
+
+	(void)state;
+	for (size_t i = 0; i <= BM_SEALED_ADDRESSES; i++)
+		entries[i] = (struct bm_profile_entry){ .kind = BM_ENTRY_ADDRESS,
+							.destination = { .address[15] = (uint8_t)i,
+									 .protocol = IPPROTO_UDP,
+									 .port = 53 } };
+	profile.entry_count = BM_SEALED_ADDRESSES;
+	assert_int_equal(plan_hosts(&profile, -1, &given, notes, &err), 0);
+	bm_sealed_done(&given);
+	profile.entry_count++;
+	assert_int_equal(plan_hosts(&profile, -1, &given, notes, &err), -E2BIG);
+	assert_string_equal(err.message,
+			    "given addresses with port 53/udp: more than 64 addresses");
+
+	for (size_t i = 0; i < BM_SEALED_HOSTS; i++)
+		snprintf(bm_sealed_add_host(&full)->host, BM_HOSTNAME_LEN, "h%zu.test", i);
+	profile.entry_count = 1;
+	err = (struct bm_error){};
+	assert_int_equal(plan_hosts(&profile, -1, &full, notes, &err), -E2BIG);
+	assert_string_equal(err.message, "more than 512 hosts and ports");
+	assert_string_equal(err.remedy, "split the profile");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_kinds),      cmocka_unit_test(refused),
 		cmocka_unit_test(discovered),     cmocka_unit_test(again),
-		cmocka_unit_test(nothing_to_ask),
+		cmocka_unit_test(nothing_to_ask), cmocka_unit_test(too_many),
+		cmocka_unit_test(by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

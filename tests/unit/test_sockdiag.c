@@ -17,7 +17,7 @@ static size_t destroy(const struct bm_sockets *of, const char *text)
 	struct bm_error err = {};
 	size_t count = 0;
 
-	ok(bm_sockets_destroy(of, &d, &count, &err), &err);
+	ok(bm_sockets_destroy(of, &d, 1, &count, &err), &err);
 	return count;
 }
 
@@ -203,6 +203,54 @@ static void test_udp(void **state)
 		close(fds[i]);
 }
 
+/* Of thousands at once, whatever their protocols, and no other. */
+static void test_many(void **state)
+{
+	enum { MANY = 10000 };
+	autoclose server = serve(world_ns, WORLD4 ":80"), other = serve(world_ns, WORLD4 ":81");
+	autoclose server6 = serve(world_ns, WORLD6 ":82");
+	autofree struct bm_destination *list = calloc(MANY, sizeof(*list));
+	struct bm_error err = {};
+	int fds[5], peers[4];
+	size_t count = 0;
+
+	(void)state;
+	assert_non_null(list);
+	for (size_t i = 0; i < MANY; i++) {
+		list[i] = dest(i % 2 ? "192.0.2.1:1000" : "[2001:db8:9::1]:1000");
+		list[i].port = (uint16_t)(1000 + i);
+	}
+	list[17] = dest(WORLD4 ":80");
+	list[18] = dest(WORLD4 ":80");
+	list[5000] = dest(WORLD6 ":82");
+	list[MANY - 1] = dest(WORLD4 ":53/udp");
+	fds[0] = dial(host_ns, WORLD4 ":80", PASS_MS);
+	peers[0] = accepted(server);
+	fds[1] = dial_mapped(host_ns, WORLD4, 80);
+	peers[1] = accepted(server);
+	fds[2] = dial(host_ns, WORLD6 ":82", PASS_MS);
+	peers[2] = accepted(server6);
+	fds[3] = dial(host_ns, WORLD4 ":81", PASS_MS);
+	peers[3] = accepted(other);
+	fds[4] = connected_udp(WORLD4 ":53/udp", 0);
+	ok(bm_sockets_destroy(&(struct bm_sockets){ .netns = host_ns }, list, MANY, &count, &err),
+	   &err);
+	assert_int_equal(count, 4);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(error_of(fds[i]), ECONNABORTED);
+		assert_reset(peers[i]);
+	}
+	assert_int_equal(error_of(fds[4]), ECONNABORTED);
+	assert_alive(fds[3], peers[3]);
+	for (int i = 0; i < 5; i++)
+		close(fds[i]);
+	for (int i = 0; i < 4; i++)
+		close(peers[i]);
+	ok(bm_sockets_destroy(&(struct bm_sockets){ .netns = host_ns }, NULL, 0, &count, &err),
+	   &err);
+	assert_int_equal(count, 0);
+}
+
 static void test_mptcp(void **state)
 {
 	struct bm_destination d = dest(WORLD4 ":83");
@@ -275,9 +323,13 @@ static void test_shared(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_both_ends_learn), cmocka_unit_test(test_connecting),
-		cmocka_unit_test(test_time_wait),       cmocka_unit_test(test_udp),
-		cmocka_unit_test(test_mptcp),           cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_both_ends_learn),
+		cmocka_unit_test(test_connecting),
+		cmocka_unit_test(test_time_wait),
+		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_mptcp),
+		cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests_name("sockdiag", tests, make_world, NULL);

@@ -55,6 +55,26 @@ bool bm_chain_torn(const char *tail, size_t len)
 	return true;
 }
 
+void bm_chain_peek(const char *line, size_t len, struct bm_link *ret)
+{
+	autojson *json = NULL;
+	const char *prev, *hash;
+	int64_t n;
+
+	*ret = (struct bm_link){};
+	if (!bm_chain_sealed(line, len) || bm_json_parse(line, len, "line", &json, NULL) < 0)
+		return;
+	prev = bm_json_string(json, "prev");
+	hash = bm_json_string(json, "hash");
+	if (!prev || strlen(prev) != BM_HASH_LEN - 1 || !hash || strlen(hash) != BM_HASH_LEN - 1 ||
+	    bm_json_int(json, "n", &n) < 0)
+		return;
+	ret->sealed = true;
+	ret->n = (uint64_t)n;
+	memcpy(ret->prev, prev, BM_HASH_LEN);
+	memcpy(ret->hash, hash, BM_HASH_LEN);
+}
+
 static int reserved(struct json_object *fields, struct bm_error *err)
 {
 	static const char *const keys[] = { "n", "time", "event", "prev", "hash" };

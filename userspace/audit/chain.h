@@ -13,13 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 
 #define BM_HASH_LEN 65 /* in hex, with its NUL */
 
 #define BM_CHAIN_REMEDY                                                                            \
-	"find out who changed it and restore it from a copy; moved aside, a new chain begins"
+	"find out who changed it and restore it from a copy, or go on without it: gatekeeperd "    \
+	"--accept-ledger"
 
 /* The last line so far. */
 struct bm_chain {
@@ -29,6 +31,18 @@ struct bm_chain {
 
 /* Before the first line. */
 void bm_chain_start(struct bm_chain *ret);
+static inline bool bm_chain_equal(const struct bm_chain *a, const struct bm_chain *b)
+{
+	return a->n == b->n && !strcmp(a->hash, b->hash);
+}
+
+/* What a line says of its place, whether or not it has it. */
+struct bm_link {
+	bool sealed; /* its hash is that of its bytes, and the rest is what a line has */
+	uint64_t n;
+	char prev[BM_HASH_LEN], hash[BM_HASH_LEN];
+};
+void bm_chain_peek(const char *line, size_t len, struct bm_link *ret);
 
 /*
  * Makes the line that follows head, with its newline; *ret_line is the caller's and *ret_next

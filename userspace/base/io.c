@@ -232,6 +232,23 @@ const char *bm_time_format(uint64_t realtime_ns, char buf[BM_TIME_LEN])
 	return buf;
 }
 
+int bm_time_parse(const char *text, uint64_t *ret_ns)
+{
+	struct tm tm = {};
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	unsigned ns;
+	int end = 0;
+	time_t seconds;
+
+	if (!rest || sscanf(rest, ".%9uZ%n", &ns, &end) != 1 || end != 11 || rest[end])
+		return -EBADMSG;
+	seconds = timegm(&tm);
+	if (seconds < 0)
+		return -EBADMSG;
+	*ret_ns = (uint64_t)seconds * 1000000000 + ns;
+	return 0;
+}
+
 uint64_t bm_now_ns(int clock)
 {
 	struct timespec ts;

@@ -32,6 +32,8 @@ _Noreturn void bm_run_child(const char *const *argv, int out, int err);
 #define BM_TIME_LEN 36
 /* CLOCK_REALTIME ns as RFC 3339 UTC with nanoseconds; returns buf. */
 const char *bm_time_format(uint64_t realtime_ns, char buf[BM_TIME_LEN]);
+/* And back, of exactly that form; -EBADMSG. */
+int bm_time_parse(const char *text, uint64_t *ret_ns);
 uint64_t bm_now_ns(int clock);
 
 #endif

@@ -16,7 +16,9 @@
 #include "bench/bundle.h"
 #include "bench/cgroup.h"
 #include "bench/container.h"
+#include "bench/disk.h"
 #include "bench/launcher.h"
+#include "bench/layers.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
 
@@ -25,7 +27,8 @@
 
 struct paths {
 	char run[PATH_LEN], rootfs[PATH_LEN], lower[PATH_LEN];
-	char state[PATH_LEN], upper[PATH_LEN], work[PATH_LEN], scratch[PATH_LEN];
+	char state[PATH_LEN], disk[PATH_LEN], data[PATH_LEN];
+	char upper[PATH_LEN], work[PATH_LEN], scratch[PATH_LEN];
 	char cgroup[PATH_LEN];
 };
 
@@ -35,11 +38,13 @@ static struct paths paths_of(const char *name)
 
 	snprintf(p.run, PATH_LEN, BM_BOX_RUN "/%s", name);
 	snprintf(p.rootfs, PATH_LEN, BM_BOX_RUN "/%s/rootfs", name);
-	snprintf(p.lower, PATH_LEN, BM_BOX_RUN "/%s/lower", name);
+	snprintf(p.lower, PATH_LEN, BM_BOX_RUN "/%s/l", name);
 	snprintf(p.state, PATH_LEN, BM_BOX_STATE "/%s", name);
-	snprintf(p.upper, PATH_LEN, BM_BOX_STATE "/%s/upper", name);
-	snprintf(p.work, PATH_LEN, BM_BOX_STATE "/%s/work", name);
-	snprintf(p.scratch, PATH_LEN, BM_BOX_STATE "/%s/scratch", name);
+	snprintf(p.disk, PATH_LEN, BM_BOX_STATE "/%s/disk", name);
+	snprintf(p.data, PATH_LEN, BM_BOX_STATE "/%s/data", name);
+	snprintf(p.upper, PATH_LEN, BM_BOX_STATE "/%s/data/upper", name);
+	snprintf(p.work, PATH_LEN, BM_BOX_STATE "/%s/data/work", name);
+	snprintf(p.scratch, PATH_LEN, BM_BOX_STATE "/%s/data/scratch", name);
 	snprintf(p.cgroup, PATH_LEN, "/" BM_SLICE "/%s", name);
 	return p;
 }
@@ -69,6 +74,10 @@ static int make_dirs(const struct paths *p, const struct bm_box *box, uint32_t b
 		r = make_dir(p->lower, 0711, 0, err);
 	if (r == 0)
 		r = make_dir(p->state, 0711, 0, err);
+	if (r == 0)
+		r = make_dir(p->data, 0711, 0, err);
+	if (r == 0 && box->limits.disk)
+		r = bm_disk_make(p->disk, box->limits.disk, p->data, err);
 	/* The root directory of the overlay is the upper one's: same mode as the root file system.
 	 */
 	if (r == 0)
@@ -80,28 +89,43 @@ static int make_dirs(const struct paths *p, const struct bm_box *box, uint32_t b
 	return r;
 }
 
-/* The root file system as the Bench's users own it, mounted at p->lower. */
-static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t base,
-		       struct bm_error *err)
+/* One layer of the root file system as the Bench's users own it. */
+static int mount_layer(int tree, const char *path, int map, struct bm_error *err)
 {
-	struct bm_id_map ids = { 0, base, BM_ID_COUNT };
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY };
-	autoclose map = -1, tree = -1;
-	int r = bm_mount_clone(box->rootfs, box->peer, &tree, err);
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY,
+				   .userns_fd = (uint64_t)map };
 
-	if (r == 0)
-		r = bm_userns_make(ids, ids, &map, err);
-	if (r < 0)
-		return r;
-	attr.userns_fd = (uint64_t)map;
 	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
 		return errno == EINVAL || errno == EPERM
 			       ? bm_fail(err, EOPNOTSUPP, "idmap", "copy it to ext4, xfs or btrfs",
 					 "the root file system lies where it can't be idmapped")
 			       : bm_fail_errno(err, errno, "idmap the root file system");
-	if (move_mount(tree, "", AT_FDCWD, p->lower, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return bm_fail_errno(err, errno, "mount %s", p->lower);
+	if (move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return bm_fail_errno(err, errno, "mount %s", path);
 	return 0;
+}
+
+/* At lower/0, lower/1 ...; *ret_count of them. */
+static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t base,
+		       size_t *ret_count, struct bm_error *err)
+{
+	struct bm_id_map ids = { 0, base, BM_ID_COUNT };
+	autolayers layers = {};
+	autoclose map = -1;
+	int r = bm_layers_clone(box->rootfs, box->peer, &layers, err);
+
+	if (r == 0)
+		r = bm_userns_make(ids, ids, &map, err);
+	for (size_t i = 0; r == 0 && i < layers.count; i++) {
+		char path[PATH_LEN + 24];
+
+		snprintf(path, sizeof(path), "%s/%zu", p->lower, i);
+		r = make_dir(path, 0711, 0, err);
+		if (r == 0)
+			r = mount_layer(layers.tree[i], path, map, err);
+	}
+	*ret_count = layers.count;
+	return r;
 }
 
 /* Over itself, so that what is bound from there has these flags whatever the runtime makes of it.
@@ -159,12 +183,22 @@ static int copy_holder(const struct paths *p, struct bm_error *err)
 	return 0;
 }
 
-static int mount_rootfs(const struct paths *p, struct bm_error *err)
+static int mount_rootfs(const struct paths *p, size_t layers, struct bm_error *err)
 {
-	char options[4 * PATH_LEN];
+	/* mount(2) takes a page of options. */
+	char options[4096];
+	size_t used = 0;
 
-	snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s", p->lower, p->upper,
-		 p->work);
+	for (size_t i = 0; i < layers && used < sizeof(options); i++)
+		used += (size_t)snprintf(options + used, sizeof(options) - used, "%s%s/%zu",
+					 i ? ":" : "lowerdir=", p->lower, i);
+	if (used < sizeof(options))
+		used += (size_t)snprintf(options + used, sizeof(options) - used,
+					 ",upperdir=%s,workdir=%s", p->upper, p->work);
+	if (used >= sizeof(options))
+		return bm_fail(err, E2BIG, "image",
+			       "take a shorter name for the Bench, or squash the image",
+			       "%zu layers are more than one mount can name", layers);
 	if (mount("benchmon", p->rootfs, "overlay", MS_NODEV, options) == 0)
 		return 0;
 	if (errno == EINVAL)
@@ -184,25 +218,25 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 		.scratch = p->scratch,
 		.cgroup = p->cgroup,
 		.id_base = base,
-		.memory = box->memory,
-		.pids = box->pids,
+		.limits = box->limits,
 		.image = box->image,
 		.userns = box->userns,
 	};
 	autoclose dir = -1;
+	size_t layers;
 	int r;
 
 	r = bm_cgroup_make_slice(BM_SLICE, err);
 	if (r == 0)
 		r = make_dirs(p, box, base, err);
 	if (r == 0)
-		r = mount_lower(p, box, base, err);
+		r = mount_lower(p, box, base, &layers, err);
 	if (r == 0)
 		r = mount_scratch(p, box, err);
 	if (r == 0)
 		r = copy_holder(p, err);
 	if (r == 0)
-		r = mount_rootfs(p, err);
+		r = mount_rootfs(p, layers, err);
 	if (r < 0)
 		return r;
 	dir = open(p->run, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -251,6 +285,24 @@ static int unmount(const char *path, struct bm_error *err)
 	return 0;
 }
 
+/* Those that there are: how many, nobody has written down. */
+static int unmount_layers(const char *lower, struct bm_error *err)
+{
+	autoclosedir DIR *dir = opendir(lower);
+	struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && dir && (entry = readdir(dir))) {
+		char path[PATH_LEN + 16];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%.8s", lower, entry->d_name);
+		r = unmount(path, err);
+	}
+	return r;
+}
+
 int bm_box_destroy(const char *name, struct bm_error *err)
 {
 	struct paths p = paths_of(name);
@@ -266,9 +318,11 @@ int bm_box_destroy(const char *name, struct bm_error *err)
 	if (r == 0)
 		r = unmount(p.rootfs, err);
 	if (r == 0)
-		r = unmount(p.lower, err);
+		r = unmount_layers(p.lower, err);
 	if (r == 0)
 		r = unmount(p.scratch, err);
+	if (r == 0)
+		r = unmount(p.data, err);
 	if (r == 0)
 		r = remove_tree(p.run, err);
 	if (r == 0)

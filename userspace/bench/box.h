@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "bench/limits.h"
 
 #define BM_BOX_RUN "/run/benchmon/benches"
 #define BM_BOX_STATE "/var/lib/benchmon/benches"
@@ -24,12 +25,12 @@
 
 struct bm_box {
 	const char *name;
-	int rootfs;            /* directory, opened by the caller */
-	pid_t peer;            /* the caller, in whose mount namespace rootfs is */
-	uint32_t slot;         /* of the id ranges; nobody else's while the box lives */
-	uint64_t memory, pids; /* limits, 0: none */
-	bool image;            /* exec: image */
-	bool userns;           /* it may make user namespaces */
+	int rootfs;    /* directory, opened by the caller */
+	pid_t peer;    /* the caller, in whose mount namespace rootfs is */
+	uint32_t slot; /* of the id ranges; nobody else's while the box lives */
+	struct bm_limits limits;
+	bool image;  /* exec: image */
+	bool userns; /* it may make user namespaces */
 };
 
 /* Up to a container that is created and waits to be started. On failure nothing is left. */

@@ -11,6 +11,7 @@
 #include "bench/syscalls.h"
 
 #define ID_COUNT 65536
+#define CPU_PERIOD_US 100000
 
 const char *const bm_capabilities[] = {
 	"CAP_AUDIT_WRITE", "CAP_CHOWN",   "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID",
@@ -112,21 +113,27 @@ static struct json_object *namespaces(void)
 	return list;
 }
 
-static struct json_object *resources(const struct bm_bundle *bundle)
+static struct json_object *resources(const struct bm_limits *limits)
 {
 	struct json_object *json = json_object_new_object(), *part;
 
-	if (bundle->memory) {
+	if (limits->memory) {
 		part = json_object_new_object();
-		bm_json_add_int(part, "limit", (int64_t)bundle->memory);
+		bm_json_add_int(part, "limit", (int64_t)limits->memory);
 		/* Memory and swap together: no swap on top. */
-		bm_json_add_int(part, "swap", (int64_t)bundle->memory);
+		bm_json_add_int(part, "swap", (int64_t)limits->memory);
 		bm_json_add(json, "memory", part);
 	}
-	if (bundle->pids) {
+	if (limits->pids) {
 		part = json_object_new_object();
-		bm_json_add_int(part, "limit", (int64_t)bundle->pids);
+		bm_json_add_int(part, "limit", (int64_t)limits->pids);
 		bm_json_add(json, "pids", part);
+	}
+	if (limits->cpus) {
+		part = json_object_new_object();
+		bm_json_add_int(part, "period", CPU_PERIOD_US);
+		bm_json_add_int(part, "quota", (int64_t)(limits->cpus * CPU_PERIOD_US / 1000));
+		bm_json_add(json, "cpu", part);
 	}
 	return json;
 }
@@ -207,7 +214,7 @@ static struct json_object *linux_part(const struct bm_bundle *bundle)
 	bm_json_add(json, "uidMappings", id_map(bundle->id_base));
 	bm_json_add(json, "gidMappings", id_map(bundle->id_base));
 	bm_json_add_string(json, "cgroupsPath", bundle->cgroup);
-	bm_json_add(json, "resources", resources(bundle));
+	bm_json_add(json, "resources", resources(&bundle->limits));
 	bm_json_add(json, "seccomp", seccomp(bundle));
 	bm_json_add(json, "maskedPaths",
 		    STRINGS("/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "bench/limits.h"
 
 /* The holder, in the upper layer; unmapped root's, so that the Bench can't change it. */
 #define BM_HOLDER_DIR ".benchmon"
@@ -19,10 +20,9 @@ struct bm_bundle {
 	const char *scratch; /* becomes /work */
 	const char *cgroup;  /* "/benchmon/b1" */
 	uint32_t id_base;    /* 65536 host ids from here are 0... in the Bench */
-	uint64_t memory;     /* bytes, 0: no limit */
-	uint64_t pids;       /* 0: no limit */
-	bool image;          /* exec: image. Root read-only, scratch noexec, /tmp of its own */
-	bool userns;         /* it may make user namespaces */
+	struct bm_limits limits;
+	bool image;  /* exec: image. Root read-only, scratch noexec, /tmp of its own */
+	bool userns; /* it may make user namespaces */
 };
 
 /* What a Bench may use of capabilities, as package managers and builds need them. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -229,13 +230,39 @@ bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref)
 	return bm_read_file(ref->fd, "cgroup.freeze", 16, &text, NULL) == 0 && text[0] == '1';
 }
 
+/* Of the daemon's namespace: no task of a container may write it, and it ends with the cgroup. */
+#define FOR_A_MOMENT "trusted.benchmon.pause"
+
+bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref)
+{
+	return fgetxattr(ref->fd, FOR_A_MOMENT, NULL, 0) >= 0;
+}
+
+int bm_cgroup_pause(const struct bm_cgroup_ref *ref, bool *ret_was, struct bm_error *err)
+{
+	*ret_was = bm_cgroup_frozen(ref) && !bm_cgroup_forgotten(ref);
+	if (!*ret_was && fsetxattr(ref->fd, FOR_A_MOMENT, "", 0, 0) < 0)
+		return bm_fail_errno(err, errno, "mark cgroup %s", ref->path);
+	return bm_cgroup_freeze(ref, true, err);
+}
+
+int bm_cgroup_resume(const struct bm_cgroup_ref *ref, bool was, struct bm_error *err)
+{
+	int r = was ? 0 : bm_cgroup_freeze(ref, false, err);
+
+	if (r == 0 && !was)
+		fremovexattr(ref->fd, FOR_A_MOMENT);
+	return r;
+}
+
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)
 {
 	int r = bm_write_file(ref->fd, "cgroup.kill", 0, 0, "1");
 
 	if (r == 0)
 		r = wait_event(ref->fd, "populated 0", deadline_of(ref));
-	if (r == -ENODEV)
+	/* Nothing is in one that is not there any more, or has gone meanwhile. */
+	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	return r < 0 ? bm_fail_errno(err, -r, "kill cgroup %s", ref->path) : 0;
 }
@@ -284,6 +311,9 @@ static int each_below(int parent, const char *name, int (*fn)(void *ctx, pid_t p
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	r = bm_read_file(fd, "cgroup.procs", PROCS_MAX, &procs, NULL);
+	/* It was removed, and is open. */
+	if (r == -ENOENT || r == -ENODEV)
+		return 0;
 	/* EOPNOTSUPP: a threaded cgroup, whose processes its domain lists. */
 	if (r < 0 && r != -EOPNOTSUPP)
 		return r;

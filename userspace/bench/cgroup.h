@@ -37,6 +37,16 @@ int bm_cgroup_make_slice(const char *name, struct bm_error *err);
 int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err);
 /* True when it has been told to freeze. */
 bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref);
+/*
+ * For a moment, unless it is frozen already (*ret_was): it says on itself that it was meant for a
+ * moment, so that a daemon that was killed meanwhile leaves nothing frozen that nobody froze. On
+ * failure it may be left so.
+ */
+int bm_cgroup_pause(const struct bm_cgroup_ref *ref, bool *ret_was, struct bm_error *err);
+/* And goes on, unless it was frozen before. */
+int bm_cgroup_resume(const struct bm_cgroup_ref *ref, bool was, struct bm_error *err);
+/* True when it was to be frozen for a moment, which is over: nobody is there who would thaw it. */
+bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref);
 /* Kills every task in it and below and waits for their end. -ETIMEDOUT. */
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
 /* Removes it and its children; 0 also when it is gone. */

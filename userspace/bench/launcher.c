@@ -87,23 +87,35 @@ static bool ours(const char *path)
 	return false;
 }
 
+static const char *const programs[BM_LAUNCH_MAX][8] = {
+	[BM_LAUNCH_CRUN] = { "crun", "--cgroup-manager=cgroupfs", "--root" },
+	[BM_LAUNCH_REMOVE] = { "rm", "-rf", "--one-file-system", "--" },
+	/* Without a journal: it is thrown away before it could be replayed. */
+	[BM_LAUNCH_FORMAT] = { "mkfs.ext4", "-qFm0", "-O", "^has_journal,^resize_inode" },
+};
+
+/* What may follow these words. */
+static bool may_run(enum bm_launch what, const char *const *args, size_t count)
+{
+	static const char *const verbs[] = { "state", "create", "start", "delete", NULL };
+
+	if (what == BM_LAUNCH_CRUN)
+		return count >= 2 && one_of(verbs, args[1]);
+	return count == 1 && ours(args[0]);
+}
+
 static _Noreturn void run(enum bm_launch what, const char *data, size_t size, const int *fds,
 			  size_t count)
 {
-	static const char *const crun[] = { "crun", "--cgroup-manager=cgroupfs", "--root", NULL };
-	static const char *const rm[] = { "rm", "-rf", "--one-file-system", "--", NULL };
-	static const char *const verbs[] = { "state", "create", "start", "delete", NULL };
 	const char *argv[ARGS_MAX + 1] = {};
 	size_t n = 0, fixed;
 
-	for (const char *const *word = what == BM_LAUNCH_CRUN ? crun : rm; *word; word++)
+	for (const char *const *word = programs[what]; *word; word++)
 		argv[n++] = *word;
 	fixed = n;
 	for (const char *p = data; p < data + size && n < ARGS_MAX; p += strlen(p) + 1)
 		argv[n++] = p;
-	if (count != 2 || n == ARGS_MAX ||
-	    (what == BM_LAUNCH_CRUN ? n < fixed + 2 || !one_of(verbs, argv[fixed + 1])
-				    : n != fixed + 1 || !ours(argv[fixed])))
+	if (count != 2 || n == ARGS_MAX || !may_run(what, argv + fixed, n - fixed))
 		_exit(126);
 	bm_run_child(argv, fds[0], fds[1]);
 }

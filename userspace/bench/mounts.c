@@ -199,3 +199,21 @@ bool bm_mount_option(const char *options, const char *key, char *buf, size_t siz
 	unescape(buf);
 	return true;
 }
+
+/* The next of a list that is separated by ':', where "\\:" is a colon; in place. NULL at the end.
+ */
+char *bm_mount_layer(char **rest)
+{
+	char *layer = *rest, *from = layer, *to = layer;
+
+	if (!layer)
+		return NULL;
+	while (*from && *from != ':') {
+		if (from[0] == '\\' && from[1])
+			from++;
+		*to++ = *from++;
+	}
+	*rest = *from ? from + 1 : NULL;
+	*to = '\0';
+	return layer;
+}

@@ -43,5 +43,7 @@ const struct bm_mount *bm_mount_find(const struct bm_mounts *mounts, uint64_t id
 void bm_mounts_below(struct bm_mounts *mounts, const char *root);
 /* The value of key in a comma-separated option string into buf, unescaped; false if absent. */
 bool bm_mount_option(const char *options, const char *key, char *buf, size_t size);
+/* The next one of a "lowerdir=" value, in place; NULL at the end. */
+char *bm_mount_layer(char **rest);
 
 #endif

@@ -157,24 +157,6 @@ static int add_layer(struct bm_own_list *own, const char *view, const char *path
 	return bm_own_add(own, "layer", path, rights, fd);
 }
 
-/* The next of a list that is separated by ':', where "\\:" is a colon; in place. NULL at the end.
- */
-static char *next_layer(char **rest)
-{
-	char *layer = *rest, *from = layer, *to = layer;
-
-	if (!layer)
-		return NULL;
-	while (*from && *from != ':') {
-		if (from[0] == '\\' && from[1])
-			from++;
-		*to++ = *from++;
-	}
-	*rest = *from ? from + 1 : NULL;
-	*to = '\0';
-	return layer;
-}
-
 /*
  * From the host's own mount of that overlay: what the container's mountinfo says is the word of
  * whoever mounted it there, and may name any directory of the host.
@@ -196,7 +178,7 @@ static int add_layers(const struct bm_mount *rootfs, const struct bm_mounts *our
 		return bm_fail(err, ENAMETOOLONG, "own-objects",
 			       "mount it with lowerdir= and fewer layers",
 			       "the layers of the rootfs can't be read from its mount options");
-	while (r == 0 && (path = next_layer(&rest)))
+	while (r == 0 && (path = bm_mount_layer(&rest)))
 		r = *path == '/'
 			    ? add_layer(own, view, path, BM_R | BM_X, err)
 			    : bm_fail(err, EPERM, "own-objects", "mount it without data layers",

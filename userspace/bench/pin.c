@@ -138,6 +138,18 @@ int bm_pin_open(uint64_t object, uint64_t *ret_superblock, int *ret_fd)
 	return 0;
 }
 
+int bm_pin_fstype(uint64_t object, char *buf, size_t size)
+{
+	const struct bm_mount *pin;
+	automounts pins = {};
+	int r = bm_pins_read(&pins, NULL);
+
+	pin = r == 0 ? find(&pins, object) : NULL;
+	if (pin)
+		snprintf(buf, size, "%s", pin->fstype);
+	return pin ? 0 : r ?: -ENOENT;
+}
+
 bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t outer)
 {
 	const struct bm_mount *in = find(pins, object), *out = find(pins, outer);

@@ -28,6 +28,8 @@ bool bm_pinned(const struct bm_mounts *pins, uint64_t object);
  * mountinfo has it. -ENOENT.
  */
 int bm_pin_open(uint64_t object, uint64_t *ret_superblock, int *ret_fd);
+/* The kind of its file system into buf, which asks nobody who may serve it. -ENOENT. */
+int bm_pin_fstype(uint64_t object, char *buf, size_t size);
 
 /*
  * Whether object lies below outer in their file system, wherever either is mounted and whatever has

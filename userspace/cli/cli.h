@@ -52,6 +52,9 @@ int cli_daemon_start(struct bm_error *err);
 /* request.c: bm_call() with a check that what was typed can be said in JSON. */
 int cli_call(int socket, const char *op, struct json_object *request, const int *fds,
 	     size_t fd_count, struct json_object **ret_reply, struct bm_error *err);
+/* The same of an answer with an fd. */
+int cli_call_fd(int socket, const char *op, struct json_object *request, int *ret_fd,
+		struct json_object **ret_reply, struct bm_error *err);
 /* request.c: the object under key of a reply; -EPROTO when it is not there. */
 int cli_reply_object(struct json_object *reply, const char *key, struct json_object **ret,
 		     struct bm_error *err);
@@ -89,6 +92,12 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *destination,
 		  FILE *out, struct json_object **ret_reply, struct bm_error *err);
 
+/* grant.c: --for into a request. */
+int cli_add_duration(struct cli *cli, struct json_object *request, struct bm_error *err);
+/* listen.c: port as typed, and the --from among the arguments; the rest as above. */
+int cli_grant_listen(struct cli *cli, int socket, const char *bench, const char *port, FILE *out,
+		     struct json_object **ret_reply, struct bm_error *err);
+
 /* grant.c: the two steps of a grant that op asks for; out and -ECANCELED as above. */
 int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_object *request,
 		  const int *fd, FILE *out, struct json_object **ret_reply, struct bm_error *err);
@@ -104,14 +113,18 @@ int cmd_attach(struct cli *cli, struct bm_error *err);
 int cmd_completion(struct cli *cli, struct bm_error *err);
 int cmd_create(struct cli *cli, struct bm_error *err);
 int cmd_destroy(struct cli *cli, struct bm_error *err);
+int cmd_freeze(struct cli *cli, struct bm_error *err);
+int cmd_thaw(struct cli *cli, struct bm_error *err);
 int cmd_detach(struct cli *cli, struct bm_error *err);
 int cmd_doctor(struct cli *cli, struct bm_error *err);
 int cmd_events(struct cli *cli, struct bm_error *err);
 int cmd_exec(struct cli *cli, struct bm_error *err);
 int cmd_grant(struct cli *cli, struct bm_error *err);
 int cmd_help(struct cli *cli, struct bm_error *err);
+int cmd_ledger(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
 int cmd_profile(struct cli *cli, struct bm_error *err);
+int cmd_receipt(struct cli *cli, struct bm_error *err);
 int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);

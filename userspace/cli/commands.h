@@ -17,19 +17,25 @@ enum cli_opt {
 	OPT_ALLOW_USERNS,
 	OPT_BENCH,
 	OPT_CGROUP,
+	OPT_CPUS,
 	OPT_CWD,
 	OPT_DEST,
+	OPT_DIR,
+	OPT_DISK,
 	OPT_ENV,
 	OPT_EXCEPT,
 	OPT_EXEC,
 	OPT_FOLLOW,
 	OPT_FOR,
 	OPT_FORMAT,
+	OPT_FROM,
+	OPT_HEAD,
 	OPT_HELP,
 	OPT_HOOK,
 	OPT_IMAGE,
 	OPT_IN,
 	OPT_KEEP,
+	OPT_KEY,
 	OPT_MEMORY,
 	OPT_NET,
 	OPT_NO_IDMAP,
@@ -43,6 +49,7 @@ enum cli_opt {
 	OPT_ROOTFS,
 	OPT_SINCE,
 	OPT_SOURCE,
+	OPT_TIMEOUT,
 	OPT_TTY,
 	OPT_YES,
 	OPT_MAX,
@@ -81,7 +88,7 @@ struct cli_form {
 	uint64_t options;
 	const char *tail;
 };
-#define CLI_FORMS 5
+#define CLI_FORMS 6
 
 struct cli;
 

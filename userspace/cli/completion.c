@@ -43,6 +43,8 @@ static const char *operand_kind(const struct cli_command *command)
 
 	if (!strncmp(args, "BENCH", 5) || !strncmp(args, "GRANT", 5))
 		return "$(benchmon ls --format names 2>/dev/null)";
+	if (!strncmp(args, "[NAME|", 6))
+		return "$(benchmon receipt --format names 2>/dev/null)";
 	return strcmp(args, "[COMMAND]") ? NULL : "$commands";
 }
 
@@ -98,8 +100,9 @@ int cmd_completion(struct cli *cli, struct bm_error *err)
 	       "\telif ((COMP_CWORD == 2)) && [[ $operands ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
 	       "\telif [[ ${COMP_WORDS[1]} == grant ]] && ((COMP_CWORD == 3)); then\n"
-	       "\t\tCOMPREPLY=($(compgen -W 'file net' -- \"$cur\"))\n"
-	       "\telif [[ ${COMP_WORDS[1]} == profile ]] && ((COMP_CWORD == 3)); then\n"
+	       "\t\tCOMPREPLY=($(compgen -W 'file net listen' -- \"$cur\"))\n"
+	       "\telif [[ ${COMP_WORDS[1]} == profile && $COMP_CWORD == 3 ||\n"
+	       "\t\t${COMP_WORDS[1]}${COMP_WORDS[3]} == grantnet && $COMP_CWORD == 4 ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$(benchmon profile ls --format names "
 	       "2>/dev/null)\" -- \"$cur\"))\n"
 	       "\tfi\n}\n"

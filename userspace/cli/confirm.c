@@ -93,6 +93,10 @@ static void print_net(FILE *out, struct json_object *c)
 {
 	char shown[CLI_SHOWN];
 
+	if (bm_json_bool(c, "seals")) {
+		cli_host_confirm_print(out, c);
+		return;
+	}
 	if (bm_json_string(c, "profile")) {
 		print_profile(out, c);
 		return;
@@ -101,6 +105,16 @@ static void print_net(FILE *out, struct json_object *c)
 	if (bm_json_bool(c, "private"))
 		row(out, "private", "yes: an address of a private network");
 	row(out, "rights", "this address and port alone; no DNS, nothing incoming");
+}
+
+static void print_listen(FILE *out, struct json_object *c)
+{
+	char shown[CLI_SHOWN];
+
+	row(out, "port", cli_show_port(c, shown, sizeof(shown)));
+	cli_print_peers(out, c, "  from      ");
+	row(out, "rights", "they may connect to it; nothing is opened from inside");
+	row(out, "egress", "yes: data can leave to them");
 }
 
 static void print_ends(FILE *out, struct json_object *c)
@@ -135,6 +149,8 @@ void cli_confirm_print(FILE *out, struct json_object *confirm)
 		cli_show_key(confirm, "bench", bench, sizeof(bench)));
 	if (kind && !strcmp(kind, "net"))
 		print_net(out, confirm);
+	else if (kind && !strcmp(kind, "listen"))
+		print_listen(out, confirm);
 	else
 		print_file(out, confirm);
 	print_ends(out, confirm);

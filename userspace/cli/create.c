@@ -5,35 +5,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/parse.h"
+#include "cli/limits.h"
+#include "cli/profile.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-
-static int limits_of(struct cli *cli, struct json_object **ret, struct bm_error *err)
-{
-	const char *memory = cli->args.value[OPT_MEMORY], *pids = cli->args.value[OPT_PIDS];
-	autojson *limits = NULL;
-	int64_t value = 0;
-	int r = 0;
-
-	if (!memory && !pids)
-		return 0;
-	cli->failure = EXIT_USAGE;
-	limits = json_object_new_object();
-	if (memory)
-		r = cli_parse_size(memory, &value, err);
-	if (r == 0 && memory)
-		bm_json_add_int(limits, "memory", value);
-	if (r == 0 && pids)
-		r = cli_parse_number("--pids", pids, 1, 4194304, &value, err);
-	if (r < 0)
-		return r;
-	if (pids)
-		bm_json_add_int(limits, "pids", value);
-	cli->failure = 0;
-	*ret = TAKE_PTR(limits);
-	return 0;
-}
 
 int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err)
 {
@@ -56,8 +31,8 @@ static int rootfs_open(struct cli *cli, int *ret_fd, struct bm_error *err)
 
 	if (!path || !*path)
 		return bm_fail(err, EINVAL, NULL,
-			       "give --rootfs DIR or set BENCHMON_ROOTFS, for example to what "
-			       "debootstrap made",
+			       "give --image or --rootfs DIR, or set BENCHMON_ROOTFS, for example "
+			       "to what debootstrap made",
 			       "no root filesystem to make a Bench of");
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -66,13 +41,25 @@ static int rootfs_open(struct cli *cli, int *ret_fd, struct bm_error *err)
 	return 0;
 }
 
+static int create(int socket, struct json_object *request, const char *name, int rootfs,
+		  struct json_object **ret_reply, struct bm_error *err)
+{
+	int r;
+
+	cli_progress("creating %s ...", name ?: "a Bench");
+	r = cli_call(socket, "create", request, &rootfs, 1, ret_reply, err);
+	cli_progress_done();
+	return r;
+}
+
 int cli_create(struct cli *cli, int socket, const char *name, struct json_object **ret_reply,
 	       struct bm_error *err)
 {
+	const char *image = cli->args.value[OPT_IMAGE];
 	autojson *request = json_object_new_object();
 	struct json_object *limits = NULL;
 	autoclose rootfs = -1;
-	int r = limits_of(cli, &limits, err);
+	int r = cli_limits(cli, &limits, err);
 
 	if (r < 0)
 		return r;
@@ -81,13 +68,17 @@ int cli_create(struct cli *cli, int socket, const char *name, struct json_object
 	if (name)
 		bm_json_add_string(request, "bench", name);
 	r = cli_modes(cli, request, err);
+	if (r == 0 && image && cli->args.value[OPT_ROOTFS])
+		r = cli_usage(cli, err, "--image and --rootfs are two root file systems");
 	if (r == 0)
-		r = rootfs_open(cli, &rootfs, err);
+		r = image ? cli_image_mount(image, &rootfs, err) : rootfs_open(cli, &rootfs, err);
 	if (r < 0)
 		return r;
-	cli_progress("creating %s ...", name ?: "a Bench");
-	r = cli_call(socket, "create", request, &rootfs, 1, ret_reply, err);
-	cli_progress_done();
+	r = create(socket, request, name, rootfs, ret_reply, err);
+	/* Its layers are held by then, each by itself. */
+	bm_close(TAKE_FD(rootfs));
+	if (image)
+		cli_image_unmount(image);
 	return r;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/receipt.h"
 #include "cli/text.h"
 
 int cli_destroy(int socket, const char *bench, struct json_object **ret_reply, struct bm_error *err)
@@ -35,6 +36,10 @@ int cmd_destroy(struct cli *cli, struct bm_error *err)
 		cli_print_json(stdout, reply);
 		return 0;
 	}
+	if (bm_json_string(reply, "ended")) {
+		cli_receipt_already(reply, "destroyed");
+		return 0;
+	}
 	printf("%s destroyed, denied in it: %s\n", name,
 	       cli_show_key(reply, "denied", shown, sizeof(shown)));
 	outputs = bm_json_get(reply, "outputs", json_type_array);
@@ -43,5 +48,6 @@ int cmd_destroy(struct cli *cli, struct bm_error *err)
 
 		printf("kept: %s\n", cli_show(path ?: "", shown, sizeof(shown)));
 	}
+	cli_receipt_told(reply);
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/receipt.h"
 #include "cli/text.h"
 
 int cmd_detach(struct cli *cli, struct bm_error *err)
@@ -26,9 +27,12 @@ int cmd_detach(struct cli *cli, struct bm_error *err)
 	if (cli->format == FORMAT_JSON) {
 		json_object_object_del(reply, "ok");
 		cli_print_json(stdout, reply);
+	} else if (bm_json_string(reply, "ended")) {
+		cli_receipt_already(reply, "detached");
 	} else {
 		printf("%s detached, grants revoked: %zu; nothing is enforced on it any more\n",
 		       name, revoked ? json_object_array_length(revoked) : 0);
+		cli_receipt_told(reply);
 	}
 	return 0;
 }

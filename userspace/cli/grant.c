@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/confirm.h"
 #include "cli/parse.h"
+#include "cli/profile.h"
 #include "cli/progress.h"
 #include "cli/source.h"
 #include "cli/text.h"
@@ -22,12 +23,17 @@ int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_objec
 	int r;
 
 	r = cli_call(socket, op, request, fd, fd ? 1 : 0, &seen, err);
+	cli_progress_done();
 	if (r == 0)
 		r = cli_reply_object(seen, "confirm", &confirm, err);
 	if (r < 0)
 		return r;
 	if (!json_object_object_get_ex(confirm, "token", &token))
 		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"token\"");
+	if (bm_json_bool(confirm, "seals"))
+		r = cli_profile_items(socket, confirm, err);
+	if (r < 0)
+		return r;
 	r = cli_confirm(confirm, cli_has(&cli->args, OPT_YES), out, &how, err);
 	if (r < 0)
 		return r;
@@ -40,7 +46,7 @@ int cli_grant_ask(struct cli *cli, int socket, const char *op, struct json_objec
 	return r;
 }
 
-static int add_duration(struct cli *cli, struct json_object *request, struct bm_error *err)
+int cli_add_duration(struct cli *cli, struct json_object *request, struct bm_error *err)
 {
 	int64_t seconds;
 	int r;
@@ -115,7 +121,7 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 	bm_json_add_bool(request, "idmap", grant->idmap);
 	if (grant->on_revoke)
 		bm_json_add_string(request, "on_revoke", grant->on_revoke);
-	r = add_duration(cli, request, err);
+	r = cli_add_duration(cli, request, err);
 	if (r < 0)
 		return r;
 	if (grant->excepts && cli_has(grant->excepts, OPT_EXCEPT))
@@ -127,7 +133,7 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 		  FILE *out, struct json_object **ret_reply, struct bm_error *err)
 {
 	autojson *request = json_object_new_object();
-	int r = add_duration(cli, request, err);
+	int r = cli_add_duration(cli, request, err);
 
 	if (r < 0)
 		return r;
@@ -140,7 +146,11 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 		bm_json_add_string(request, "destination", destination);
 		bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
 	}
-	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
+	/* A name is resolved, and not every resolver is quick. */
+	cli_progress("resolving ...");
+	r = cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
+	cli_progress_done();
+	return r;
 }
 
 /* From SRC:DEST:RIGHTS or the long form; grant points into spec and the arguments. */
@@ -151,8 +161,6 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 	const char *typed = args->operand_count > 2 ? args->operands[2] : NULL;
 	bool long_form = args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS));
 
-	if (cli_has(args, OPT_PRIVATE))
-		return cli_usage(cli, err, "grant: --private is for net, not for file");
 	if (!!typed == long_form || (long_form && !cli_has(args, OPT_SOURCE)))
 		return cli_usage(cli, err,
 				 "grant: give either SRC[:DEST][:ro|rw] or --source PATH");
@@ -202,6 +210,12 @@ void cli_grant_print(struct json_object *grant)
 		       cli_show_key(grant, "dest", to, sizeof(to)),
 		       cli_show_key(grant, "rights", rights, sizeof(rights)));
 		cli_print_excepts(stdout, grant, "  except  ");
+	} else if (bm_json_get(grant, "from", json_type_array)) {
+		printf("listen %s", cli_show_port(grant, to, sizeof(to)));
+		if (bm_json_string(grant, "at"))
+			printf(", reached at %s", cli_show_key(grant, "at", to, sizeof(to)));
+		putchar('\n');
+		cli_print_peers(stdout, grant, "  from    ");
 	} else if (bm_json_string(grant, "profile")) {
 		printf("profile %s, until %.19sZ\n", cli_show_key(grant, "profile", to, sizeof(to)),
 		       cli_show_key(grant, "seal_expires", from, sizeof(from)));
@@ -209,6 +223,36 @@ void cli_grant_print(struct json_object *grant)
 		printf("%s\n", cli_show_key(grant, "destination", to, sizeof(to)));
 	}
 	print_warnings(bm_json_get(grant, "warnings", json_type_array));
+}
+
+/* What each kind takes of the options that grant has. */
+static int check_kind(struct cli *cli, const char *kind, struct bm_error *err)
+{
+	static const uint64_t files = OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
+				      OPT(NO_IDMAP) | OPT(ON_REVOKE);
+	const struct cli_args *args = &cli->args;
+	char shown[CLI_SHORT];
+
+	if (!strcmp(kind, "file")) {
+		if (cli_has(args, OPT_PRIVATE))
+			return cli_usage(cli, err, "grant: --private is for net, not for file");
+		if (cli_has(args, OPT_FROM))
+			return cli_usage(cli, err, "grant: --from is for listen, not for file");
+	} else if (!strcmp(kind, "net")) {
+		if (args->operand_count < 3 || args->seen & (files | OPT(FROM)))
+			return cli_usage(cli, err,
+					 "grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], "
+					 "--private and --for");
+	} else if (!strcmp(kind, "listen")) {
+		if (args->operand_count < 3 || args->seen & (files | OPT(PRIVATE)))
+			return cli_usage(cli, err,
+					 "grant: listen takes PORT[/udp], --from and --for");
+	} else {
+		return cli_usage(cli, err,
+				 "grant: no kind '%s', the kinds are file, net and listen",
+				 bm_escape(kind, shown, sizeof(shown)));
+	}
+	return 0;
 }
 
 static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct bm_error *err)
@@ -219,26 +263,18 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	struct cli_spec spec = { .rights = "ro" };
 	struct cli_file_grant file = {};
 	autoclose socket = -1;
-	bool net = !strcmp(kind, "net");
-	char shown[CLI_SHORT];
-	int r;
+	int r = check_kind(cli, kind, err);
 
-	if (!net && strcmp(kind, "file"))
-		return cli_usage(cli, err, "grant: no kind '%s', the kinds are file and net",
-				 bm_escape(kind, shown, sizeof(shown)));
-	if (net && (args->operand_count < 3 ||
-		    args->seen & (OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
-				  OPT(NO_IDMAP) | OPT(ON_REVOKE))))
-		return cli_usage(cli, err,
-				 "grant: net takes PROFILE or ADDR:PORT[/udp], --private and "
-				 "--for");
-	r = net ? 0 : file_of(cli, &spec, &file, err);
+	if (r == 0 && !strcmp(kind, "file"))
+		r = file_of(cli, &spec, &file, err);
 	if (r == 0)
 		r = cli_connect(&socket, err);
 	if (r < 0)
 		return r;
-	if (net)
+	if (!strcmp(kind, "net"))
 		return cli_grant_net(cli, socket, bench, args->operands[2], out, ret_reply, err);
+	if (!strcmp(kind, "listen"))
+		return cli_grant_listen(cli, socket, bench, args->operands[2], out, ret_reply, err);
 	return cli_grant_file(cli, socket, bench, &file, out, ret_reply, err);
 }
 
@@ -256,9 +292,14 @@ int cmd_grant(struct cli *cli, struct bm_error *err)
 		r = cli_reply_object(reply, "grant", &grant, err);
 	if (r < 0)
 		return r;
-	if (cli->format == FORMAT_JSON)
+	if (cli->format == FORMAT_JSON && bm_json_get(reply, "refreshed", json_type_array))
+		bm_json_add(grant, "refreshed",
+			    json_object_get(bm_json_get(reply, "refreshed", json_type_array)));
+	if (cli->format == FORMAT_JSON) {
 		cli_print_json(stdout, grant);
-	else
+	} else {
 		cli_grant_print(grant);
+		cli_profile_refreshed_print(stdout, reply);
+	}
 	return 0;
 }

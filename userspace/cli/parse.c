@@ -139,6 +139,27 @@ int cli_parse_number(const char *what, const char *text, int64_t min, int64_t ma
 	return 0;
 }
 
+int cli_parse_port(const char *text, int64_t *ret, const char **ret_protocol, struct bm_error *err)
+{
+	static const char remedy[] = "write it as 8080 or 5000/udp";
+	const char *end = NULL;
+	int64_t value = 0;
+	int r = digits(text, 65535, &value, &end);
+	bool bare = r == 0 && !*end;
+
+	if (r == -EINVAL || (r == 0 && *end && *end != '/'))
+		return fail(err, remedy, text, "not a port number");
+	if (r == 0 && text[0] == '0' && end - text > 1)
+		return fail(err, "remove the zeros", text, "the port has leading zeros");
+	if (r < 0 || !value)
+		return fail(err, remedy, text, "the port is not in 1 to 65535");
+	if (!bare && strcmp(end, "/tcp") && strcmp(end, "/udp"))
+		return fail(err, "end it with /tcp, /udp or nothing", text, "no such protocol");
+	*ret = value;
+	*ret_protocol = !bare && !strcmp(end, "/udp") ? "udp" : "tcp";
+	return 0;
+}
+
 int cli_parse_env(const char *text, char *ret_key, size_t size, const char **ret_value,
 		  struct bm_error *err)
 {

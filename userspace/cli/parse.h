@@ -25,6 +25,8 @@ int cli_parse_duration(const char *text, int64_t *ret, struct bm_error *err);
 /* Decimal digits only. what names it in the error. */
 int cli_parse_number(const char *what, const char *text, int64_t min, int64_t max, int64_t *ret,
 		     struct bm_error *err);
+/* "8080", "8080/tcp", "53/udp". *ret_protocol is "tcp" or "udp". */
+int cli_parse_port(const char *text, int64_t *ret, const char **ret_protocol, struct bm_error *err);
 /* K=V, or K with its value from env (NULL: there is none). *ret_value points into one of both. */
 int cli_parse_env(const char *text, char *ret_key, size_t size, const char **ret_value,
 		  struct bm_error *err);

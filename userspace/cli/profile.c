@@ -43,7 +43,7 @@ static int list(struct cli *cli, const char *name, struct bm_error *err)
 {
 	autojson *reply = NULL;
 	struct json_object *profiles;
-	char shown[CLI_SHORT];
+	char shown[CLI_SHOWN];
 	int r = fetch(cli, &reply, &profiles, err);
 
 	(void)name;
@@ -107,7 +107,7 @@ static int show(struct cli *cli, const char *name, struct bm_error *err)
 
 static void print_verified(struct json_object *profile)
 {
-	char name[CLI_SHORT], expires[CLI_SHORT], line[1024], shown[CLI_SHOWN];
+	char name[CLI_SHOWN], expires[CLI_SHORT], line[1024], shown[CLI_SHOWN];
 	struct json_object *why = bm_json_get(profile, "why", json_type_object);
 	struct bm_error err = {};
 
@@ -184,9 +184,10 @@ static const struct {
 } verbs[] = {
 	{ "ls", list, 0, 0, 0 },
 	{ "show", show, 1, 1, 0 },
-	{ "seal", cli_profile_seal, 1, 1, OPT(IMAGE) | OPT(ROOTFS) | OPT(YES) },
+	{ "seal", cli_profile_seal, 1, 1, OPT(IMAGE) | OPT(ROOTFS) | OPT(PRIVATE) | OPT(YES) },
 	{ "verify", verify, 0, 1, 0 },
 	{ "refresh", cli_profile_refresh, 1, 1, OPT(YES) },
+	{ "unseal", cli_profile_unseal, 1, 1, 0 },
 };
 
 int cmd_profile(struct cli *cli, struct bm_error *err)
@@ -200,14 +201,17 @@ int cmd_profile(struct cli *cli, struct bm_error *err)
 		i++;
 	if (i == sizeof(verbs) / sizeof(verbs[0]))
 		return cli_usage(cli, err,
-				 "profile: no '%s', there are ls, show, seal, verify and refresh",
+				 "profile: no '%s', there are ls, show, seal, verify, refresh and "
+				 "unseal",
 				 bm_escape(verb, shown, sizeof(shown)));
 	if (!name && verbs[i].names_min)
 		return cli_usage(cli, err, "profile %s: which one?", verb);
 	if (name && !verbs[i].names_max)
 		return cli_usage(cli, err, "profile %s takes no name", verb);
-	if (cli->args.seen & ~verbs[i].options & (OPT(IMAGE) | OPT(ROOTFS) | OPT(YES)))
-		return cli_usage(cli, err, "profile %s takes none of --image, --rootfs%s", verb,
+	if (cli->args.seen & ~verbs[i].options &
+	    (OPT(IMAGE) | OPT(ROOTFS) | OPT(PRIVATE) | OPT(YES)))
+		return cli_usage(cli, err,
+				 "profile %s takes none of --image, --rootfs, --private%s", verb,
 				 verbs[i].options ? "" : " and --yes");
 	if (cli_has(&cli->args, OPT_IMAGE) && cli_has(&cli->args, OPT_ROOTFS))
 		return cli_usage(cli, err, "profile seal: give one of --image and --rootfs");

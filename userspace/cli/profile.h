@@ -14,9 +14,17 @@ int cli_profile_table(struct json_object *profiles, struct bm_error *err);
 /* One P, with its "entries" and "hosts". */
 void cli_profile_print(FILE *out, struct json_object *profile);
 
-/* profile_seal.c: seal and refresh. */
+/* The same of a host that is granted by its name: sealed and granted at once. */
+void cli_host_confirm_print(FILE *out, struct json_object *confirm);
+/* What a new seal changed in running Benches: "refreshed" of a reply. */
+void cli_profile_refreshed_print(FILE *out, struct json_object *reply);
+
+/* profile_seal.c: seal, refresh, unseal. */
 int cli_profile_seal(struct cli *cli, const char *name, struct bm_error *err);
 int cli_profile_refresh(struct cli *cli, const char *name, struct bm_error *err);
+int cli_profile_unseal(struct cli *cli, const char *name, struct bm_error *err);
+/* profile_seal.c: all that is to be confirmed, into the confirmation itself, as "items". */
+int cli_profile_items(int socket, struct json_object *confirm, struct bm_error *err);
 
 /* image.c: mounts an image of podman's, to be looked at. -ENOENT: there is no podman. */
 int cli_image_mount(const char *image, int *ret_fd, struct bm_error *err);

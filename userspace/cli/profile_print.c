@@ -7,6 +7,8 @@
 #include "cli/profile.h"
 #include "cli/text.h"
 
+#define PRIVATE "yes: an address of a private network"
+
 static void row(FILE *out, const char *what, const char *text)
 {
 	fprintf(out, "  %-9s ", what);
@@ -15,21 +17,25 @@ static void row(FILE *out, const char *what, const char *text)
 
 static void print_address(FILE *out, struct json_object *address)
 {
-	char text[CLI_SHORT], ttl[CLI_SHORT], until[CLI_SHORT];
+	char text[CLI_SHORT], ttl[CLI_SHORT], until[CLI_SHORT], line[4 * CLI_SHORT];
 	int64_t number;
+	size_t used;
 
-	fprintf(out, "    %s", cli_show_key(address, "address", text, sizeof(text)));
+	used = (size_t)snprintf(line, sizeof(line), "%s",
+				cli_show_key(address, "address", text, sizeof(text)));
 	if (bm_json_int(address, "ttl", &number) == 0 && number)
-		fprintf(out, ", ttl %s s", cli_show_key(address, "ttl", ttl, sizeof(ttl)));
+		used += (size_t)snprintf(line + used, sizeof(line) - used, ", ttl %s s",
+					 cli_show_key(address, "ttl", ttl, sizeof(ttl)));
 	if (bm_json_int(address, "until", &number) == 0) {
 		time_t when = (time_t)number;
 		struct tm tm;
 
 		gmtime_r(&when, &tm);
 		strftime(until, sizeof(until), "%Y-%m-%dT%H:%M:%SZ", &tm);
-		fprintf(out, ", not answered any more, kept until %s", until);
+		snprintf(line + used, sizeof(line) - used, ", not answered, kept until %s", until);
 	}
-	fputc('\n', out);
+	fprintf(out, "    ");
+	cli_wrap(out, 6, line);
 }
 
 /* "a.test:443/tcp, from apt: /etc/apt/sources.list" */
@@ -55,21 +61,18 @@ static void print_host(FILE *out, struct json_object *host)
 
 static void print_change(FILE *out, struct json_object *change)
 {
-	char host[CLI_SHOWN], to[CLI_SHORT], until[CLI_SHORT];
+	char host[CLI_SHOWN], to[CLI_SHORT], until[CLI_SHORT], line[2 * CLI_SHOWN];
 	const char *what = bm_json_string(change, "what") ?: "";
+	bool kept = bm_json_string(change, "until");
 	const char *name = bm_json_string(change, "host");
 
-	fprintf(out, "  %c %s",
-		!strcmp(what, "added")  ? '+'
-		: !strcmp(what, "kept") ? '='
-					: '-',
-		cli_show_key(change, "destination", to, sizeof(to)));
-	if (name && *name)
-		fprintf(out, " of %s", cli_show(name, host, sizeof(host)));
-	if (bm_json_string(change, "until"))
-		fprintf(out, ", not answered any more, kept until %.19sZ",
-			cli_show_key(change, "until", until, sizeof(until)));
-	fputc('\n', out);
+	snprintf(line, sizeof(line), "%s%s%s%s%.19s%s",
+		 cli_show_key(change, "destination", to, sizeof(to)), name && *name ? " of " : "",
+		 name && *name ? cli_show(name, host, sizeof(host)) : "",
+		 kept ? ", not answered, kept until " : "",
+		 kept ? cli_show_key(change, "until", until, sizeof(until)) : "", kept ? "Z" : "");
+	fprintf(out, "  %c ", !strcmp(what, "added") ? '+' : !strcmp(what, "kept") ? '=' : '-');
+	cli_wrap(out, 4, line);
 }
 
 static void print_refused(FILE *out, struct json_object *refused)
@@ -110,6 +113,35 @@ static void print_notes(FILE *out, struct json_object *items, const char *key, c
 	}
 }
 
+/* Whose grants change at once when it is confirmed. */
+static void print_users(FILE *out, struct json_object *confirm)
+{
+	struct json_object *users = bm_json_get(confirm, "users", json_type_array);
+	char line[CLI_SHOWN] = "", shown[CLI_SHORT];
+	size_t used = 0;
+
+	for (size_t i = 0; users && i < json_object_array_length(users); i++) {
+		const char *id = json_object_get_string(json_object_array_get_idx(users, i));
+
+		if (used < sizeof(line))
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s",
+						 i ? ", " : "",
+						 cli_show(id ?: "", shown, sizeof(shown)));
+	}
+	if (used)
+		row(out, "also in", line);
+}
+
+static void print_changes(FILE *out, struct json_object *confirm)
+{
+	if (!bm_json_bool(confirm, "replaces"))
+		return;
+	fprintf(out, "against what is sealed now:\n");
+	if (!print_items(out, bm_json_get(confirm, "items", json_type_array), "change",
+			 print_change))
+		fprintf(out, "  no address has changed\n");
+}
+
 void cli_profile_confirm_print(FILE *out, struct json_object *confirm)
 {
 	struct json_object *items = bm_json_get(confirm, "items", json_type_array);
@@ -129,16 +161,65 @@ void cli_profile_confirm_print(FILE *out, struct json_object *confirm)
 	row(out, "expires", line);
 	if (bm_json_bool(confirm, "uploads"))
 		row(out, "uploads", "yes: by some of its hosts data can leave as well as come");
+	if (bm_json_bool(confirm, "private"))
+		row(out, "private", PRIVATE);
+	print_users(out, confirm);
 	print_notes(out, items, "replaced", "before");
 	print_notes(out, items, "left", "left out");
 	print_items(out, items, "refused", print_refused);
 	if (!refresh)
 		print_items(out, items, "host", print_host);
-	if (!bm_json_bool(confirm, "replaces"))
-		return;
-	fprintf(out, "against what is sealed now:\n");
-	if (!print_items(out, items, "change", print_change))
-		fprintf(out, "  no address has changed\n");
+	print_changes(out, confirm);
+}
+
+void cli_host_confirm_print(FILE *out, struct json_object *confirm)
+{
+	struct json_object *items = bm_json_get(confirm, "items", json_type_array);
+	char shown[CLI_SHOWN], line[CLI_SHOWN];
+
+	row(out, "host", cli_show_key(confirm, "profile", shown, sizeof(shown)));
+	snprintf(line, sizeof(line), "%.19sZ",
+		 cli_show_key(confirm, "expires", shown, sizeof(shown)));
+	row(out, "sealed to", line);
+	if (bm_json_bool(confirm, "private"))
+		row(out, "private", PRIVATE);
+	row(out, "rights", "its addresses below and this port alone; no DNS, nothing incoming");
+	print_users(out, confirm);
+	print_notes(out, items, "replaced", "before");
+	print_items(out, items, "refused", print_refused);
+	print_items(out, items, "host", print_host);
+	print_changes(out, confirm);
+}
+
+void cli_profile_refreshed_print(FILE *out, struct json_object *reply)
+{
+	struct json_object *list = bm_json_get(reply, "refreshed", json_type_array);
+	char id[CLI_SHORT], line[1024], shown[CLI_SHOWN];
+
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		struct json_object *item = json_object_array_get_idx(list, i);
+		struct json_object *error = bm_json_get(item, "error", json_type_object);
+		int64_t added = 0, kept = 0, dropped = 0, left_out;
+		struct bm_error err = {};
+
+		if (bm_json_int(item, "left_out", &left_out) == 0) {
+			fprintf(out, "  and in %lld more\n", (long long)left_out);
+			continue;
+		}
+		cli_show_key(item, "grant", id, sizeof(id));
+		if (error && bm_error_from_json(error, &err) == 0) {
+			fprintf(out, "  %s is not up to date: ", id);
+			cli_wrap(out, 4,
+				 cli_show(bm_error_line(&err, line, sizeof(line)), shown,
+					  sizeof(shown)));
+			continue;
+		}
+		bm_json_int(item, "added", &added);
+		bm_json_int(item, "kept", &kept);
+		bm_json_int(item, "dropped", &dropped);
+		fprintf(out, "  %s: addresses added: %lld, kept for a while: %lld, dropped: %lld\n",
+			id, (long long)added, (long long)kept, (long long)dropped);
+	}
 }
 
 int cli_profile_table(struct json_object *profiles, struct bm_error *err)
@@ -149,8 +230,8 @@ int cli_profile_table(struct json_object *profiles, struct bm_error *err)
 
 	for (size_t i = 0; r == 0 && i < json_object_array_length(profiles); i++) {
 		struct json_object *p = json_object_array_get_idx(profiles, i);
-		char name[CLI_SHORT], state[CLI_SHORT], hosts[CLI_SHORT], addresses[CLI_SHORT];
-		char expires[CLI_SHORT];
+		char state[CLI_SHORT], hosts[CLI_SHORT], addresses[CLI_SHORT], expires[CLI_SHORT];
+		char name[CLI_SHOWN];
 		const char *cells[5];
 
 		cells[0] = cli_show_key(p, "name", name, sizeof(name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* profile seal, profile refresh: resolve, show, confirm. */
+/* profile seal, profile refresh: resolve, show, confirm; profile unseal: forget. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,8 +15,7 @@ static struct json_object *items_of(struct json_object *reply)
 	return bm_json_get(reply, "items", json_type_array);
 }
 
-/* All that is to be confirmed, into the confirmation itself. */
-static int add_items(int socket, struct json_object *confirm, struct bm_error *err)
+int cli_profile_items(int socket, struct json_object *confirm, struct bm_error *err)
 {
 	autojson *request = json_object_new_object();
 	autojson *reply = NULL;
@@ -41,7 +40,7 @@ static int confirm_it(struct cli *cli, int socket, struct json_object *confirm,
 	autojson *answer = json_object_new_object();
 	struct json_object *token = NULL;
 	const char *how = NULL;
-	int r = add_items(socket, confirm, err);
+	int r = cli_profile_items(socket, confirm, err);
 
 	if (r == 0)
 		r = cli_confirm(confirm, cli_has(&cli->args, OPT_YES),
@@ -63,7 +62,7 @@ static int confirm_it(struct cli *cli, int socket, struct json_object *confirm,
 static int print_sealed(struct cli *cli, struct json_object *confirm, struct json_object *reply,
 			struct bm_error *err)
 {
-	char name[CLI_SHORT], time[CLI_SHORT];
+	char name[CLI_SHOWN], time[CLI_SHORT];
 	struct json_object *profile;
 	int r = cli_reply_object(reply, "profile", &profile, err);
 
@@ -72,11 +71,14 @@ static int print_sealed(struct cli *cli, struct json_object *confirm, struct jso
 	if (cli->format == FORMAT_JSON) {
 		bm_json_add(profile, "items",
 			    json_object_get(bm_json_get(confirm, "items", json_type_array)));
+		bm_json_add(profile, "refreshed",
+			    json_object_get(bm_json_get(reply, "refreshed", json_type_array)));
 		cli_print_json(stdout, profile);
 	} else {
 		printf("%s sealed until %.19sZ\n",
 		       cli_show_key(profile, "name", name, sizeof(name)),
 		       cli_show_key(profile, "expires", time, sizeof(time)));
+		cli_profile_refreshed_print(stdout, reply);
 	}
 	return 0;
 }
@@ -134,6 +136,8 @@ int cli_profile_seal(struct cli *cli, const char *name, struct bm_error *err)
 	int r = 0;
 
 	bm_json_add_string(request, "name", name);
+	if (cli_has(&cli->args, OPT_PRIVATE))
+		bm_json_add_bool(request, "private", true);
 	if (image || rootfs) {
 		snprintf(label, sizeof(label), "%s %.4000s", image ? "image" : "rootfs",
 			 image ?: rootfs);
@@ -166,4 +170,27 @@ int cli_profile_refresh(struct cli *cli, const char *name, struct bm_error *err)
 	if (r == 0)
 		r = confirm_it(cli, socket, confirm, &reply, err);
 	return r < 0 ? r : print_sealed(cli, confirm, reply, err);
+}
+
+int cli_profile_unseal(struct cli *cli, const char *name, struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	autojson *reply = NULL;
+	autoclose socket = -1;
+	char shown[CLI_SHOWN];
+	int r;
+
+	bm_json_add_string(request, "name", name);
+	r = cli_connect(&socket, err);
+	if (r == 0)
+		r = cli_call(socket, "profile-unseal", request, NULL, 0, &reply, err);
+	if (r < 0)
+		return r;
+	if (cli->format == FORMAT_JSON) {
+		json_object_object_del(reply, "ok");
+		cli_print_json(stdout, reply);
+	} else {
+		printf("%s unsealed\n", cli_show_key(reply, "unsealed", shown, sizeof(shown)));
+	}
+	return 0;
 }

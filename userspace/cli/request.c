@@ -40,6 +40,14 @@ int cli_call(int socket, const char *op, struct json_object *request, const int 
 	return bm_call(socket, op, request, fds, fd_count, ret_reply, err);
 }
 
+int cli_call_fd(int socket, const char *op, struct json_object *request, int *ret_fd,
+		struct json_object **ret_reply, struct bm_error *err)
+{
+	int r = utf8_check(request, err);
+
+	return r < 0 ? r : bm_call_fd(socket, op, request, ret_fd, ret_reply, err);
+}
+
 int cli_reply_object(struct json_object *reply, const char *key, struct json_object **ret,
 		     struct bm_error *err)
 {

@@ -19,6 +19,7 @@ struct run {
 	const char **made; /* --out directories that were not there before */
 	size_t made_count;
 	struct cli_denials denials;
+	struct json_object *destroyed; /* what was answered to that; NULL */
 	int code;
 };
 
@@ -97,26 +98,33 @@ static int grant_all(struct run *run, struct bm_error *err)
 	return r;
 }
 
-static void report(struct run *run)
+static void report_text(struct run *run)
 {
 	bool kept = cli_has(&run->cli->args, OPT_KEEP);
-	autojson *json = NULL;
 
-	if (run->cli->format != FORMAT_JSON) {
-		cli_denials_print(&run->denials, run->bench, kept, stderr);
-		if (kept)
-			fprintf(stderr, "benchmon: %s is kept: `benchmon destroy %s` ends it\n",
-				run->bench, run->bench);
-		return;
-	}
-	/* On stderr: stdout is the payload's alone. */
-	json = json_object_new_object();
+	cli_denials_print(&run->denials, run->bench, kept, stderr);
+	if (kept)
+		fprintf(stderr, "benchmon: %s is kept: `benchmon destroy %s` ends it\n", run->bench,
+			run->bench);
+}
+
+/* On stderr: stdout is the payload's alone. Last of all, since the receipt is. */
+static void report_json(struct run *run)
+{
+	static const char *const told[] = { "receipt", "warnings" };
+	bool kept = cli_has(&run->cli->args, OPT_KEEP);
+	autojson *json = json_object_new_object();
+	struct json_object *value;
+
 	bm_json_add_string(json, "bench", run->bench);
 	bm_json_add_bool(json, "kept", kept);
 	bm_json_add_int(json, "exit", run->code);
 	bm_json_add_int(json, "denied", (int64_t)run->denials.total);
 	bm_json_add_int(json, "lost", (int64_t)run->denials.lost);
 	bm_json_add(json, "denials", cli_denials_json(&run->denials));
+	for (size_t i = 0; run->destroyed && i < sizeof(told) / sizeof(told[0]); i++)
+		if (json_object_object_get_ex(run->destroyed, told[i], &value))
+			bm_json_add(json, told[i], json_object_get(value));
 	cli_print_json(stderr, json);
 }
 
@@ -124,7 +132,6 @@ static void report(struct run *run)
 static int finish(struct run *run, struct bm_error *err)
 {
 	struct bm_error own = {};
-	autojson *reply = NULL;
 	autoclose socket = -1;
 	int r;
 
@@ -135,7 +142,7 @@ static int finish(struct run *run, struct bm_error *err)
 	/* Anew: the first connection may be what failed. */
 	r = cli_connect_running(&socket);
 	if (r == 0)
-		r = cli_destroy(socket, run->bench, &reply, &own);
+		r = cli_destroy(socket, run->bench, &run->destroyed, &own);
 	if (r == 0)
 		return 0;
 	bm_fail_errno(&own, -r, "%s could not be destroyed", run->bench);
@@ -165,7 +172,8 @@ static int run_all(struct run *run, struct bm_error *err)
 	if (cli_connect_running(&events) == 0 &&
 	    cli_denials_read(events, run->bench, &run->denials, &denials_err) < 0)
 		cli_report(run->cli->format, &denials_err);
-	report(run);
+	if (run->cli->format != FORMAT_JSON)
+		report_text(run);
 	return r;
 }
 
@@ -181,6 +189,9 @@ int cmd_run(struct cli *cli, struct bm_error *err)
 	if (r == 0)
 		r = run_all(&run, err);
 	failed = finish(&run, err);
+	if (run.started && cli->format == FORMAT_JSON)
+		report_json(&run);
+	json_object_put(run.destroyed);
 	cli_denials_done(&run.denials);
 	bm_close(run.socket);
 	if (r < 0 && cli_interrupted())

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/confirm.h"
+#include "cli/limits.h"
 #include "cli/text.h"
 
 static struct json_object *grants_of(struct json_object *reply)
@@ -78,6 +79,7 @@ static void print_bench(struct json_object *bench)
 	if (created)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
 		       cli_age(created, (uint64_t)time(NULL), age));
+	cli_limits_print(stdout, bench);
 	printf("%-9s  %s", "denied", cli_show_key(bench, "denied", denied, sizeof(denied)));
 	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
 		printf(" (events lost: %lld)", (long long)lost);
@@ -106,14 +108,19 @@ static void print_grant(struct json_object *grant)
 {
 	char id[CLI_SHORT], kind[CLI_SHORT], rights[CLI_SHORT], from[CLI_SHOWN], to[CLI_SHOWN];
 	const char *dest = bm_json_string(grant, "dest");
+	bool peers = bm_json_get(grant, "from", json_type_array);
 	const char *what = bm_json_string(grant, "source")    ? "source"
 			   : bm_json_string(grant, "profile") ? "profile"
 							      : "destination";
 	int at;
 
-	cli_show_key(grant, what, from, sizeof(from));
-	at = printf("  %-6s  %-4s  %-2s  %s", cli_show_key(grant, "id", id, sizeof(id)),
-		    cli_show_key(grant, "kind", kind, sizeof(kind)),
+	if (peers)
+		cli_show_port(grant, from, sizeof(from));
+	else
+		cli_show_key(grant, what, from, sizeof(from));
+	/* "listen" takes the place of the rights that it has not. */
+	at = printf("  %-6s  %-4s  %-*s  %s", cli_show_key(grant, "id", id, sizeof(id)),
+		    cli_show_key(grant, "kind", kind, sizeof(kind)), peers ? 0 : 2,
 		    bm_json_string(grant, "rights")
 			    ? cli_show_key(grant, "rights", rights, sizeof(rights))
 			    : "",
@@ -122,6 +129,10 @@ static void print_grant(struct json_object *grant)
 		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
 		       cli_show(dest, to, sizeof(to)));
 	putchar('\n');
+	cli_print_peers(stdout, grant, "                  from ");
+	if (bm_json_string(grant, "at"))
+		printf("                  reached at %s\n",
+		       cli_show_key(grant, "at", to, sizeof(to)));
 	if (bm_json_string(grant, "expires"))
 		printf("                  until %.19sZ\n",
 		       cli_show_key(grant, "expires", to, sizeof(to)));

@@ -60,6 +60,9 @@ static _Noreturn void child(const char *path, int ready, int log)
 					   "/usr/bin:/sbin:/bin",
 					   NULL };
 	const char *socket = getenv("BENCHMON_SOCKET") ? cli_socket_path() : NULL;
+	const char *argv[] = { "gatekeeperd", "--background-fd",
+			       "3",           socket ? "--socket" : NULL,
+			       socket,        NULL };
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
@@ -72,8 +75,7 @@ static _Noreturn void child(const char *path, int ready, int log)
 	    (ready != READY_FD && dup2(ready, READY_FD) < 0) || fcntl(READY_FD, F_SETFD, 0) < 0 ||
 	    syscall(SYS_close_range, READY_FD + 1, ~0u, 0) < 0 || chdir("/") < 0)
 		_exit(1);
-	execle(path, "gatekeeperd", "--background-fd", "3", socket ? "--socket" : NULL, socket,
-	       NULL, (char *const *)env);
+	execve(path, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)env);
 	dprintf(READY_FD, "%s: %s\n", path, strerror(errno));
 	_exit(1);
 }

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ static const struct {
 				.argument_count = 1 } },
 	/* Of an image, whose files may be anybody's. */
 	[BM_CONFINE_READ] = { BM_CAP(DAC_READ_SEARCH), { .calls = { reading } } },
+	[BM_CONFINE_OUTPUTS] = { 0, { .calls = { reading } } },
 	[BM_CONFINE_RESOLVE] = { 0, { .calls = { resolve } }, .nobody = true },
 };
 
@@ -107,6 +109,21 @@ static int become_nobody(struct bm_error *err)
 	    setresuid(BM_NOBODY, BM_NOBODY, BM_NOBODY) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return bm_fail_errno(err, errno, "become nobody");
 	return 0;
+}
+
+int bm_confine_user(uid_t uid, gid_t gid, struct bm_error *err)
+{
+	if (geteuid() == 0) {
+		if (setgroups(0, NULL) < 0)
+			return bm_fail_errno(err, errno, "leave all groups");
+		/* These two don't say whether they did it; asked with an id that is none, they do.
+		 */
+		setfsgid(gid);
+		setfsuid(uid);
+	}
+	if ((gid_t)setfsgid((gid_t)-1) != gid || (uid_t)setfsuid((uid_t)-1) != uid)
+		return bm_fail_errno(err, EPERM, "become uid %u", uid);
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? bm_fail_errno(err, errno, "prctl") : 0;
 }
 
 int bm_confine(enum bm_confinement what, struct bm_error *err)

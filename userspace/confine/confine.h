@@ -6,6 +6,8 @@
 #ifndef BENCHMON_CONFINE_H
 #define BENCHMON_CONFINE_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 enum bm_confinement {
@@ -15,6 +17,7 @@ enum bm_confinement {
 	BM_CONFINE_USER,    /* makes a user namespace and waits */
 	BM_CONFINE_SCAN,    /* reads what processes hold */
 	BM_CONFINE_READ,    /* opens and reads files below a directory that it was given */
+	BM_CONFINE_OUTPUTS, /* the same without any capability: what its user may read */
 	BM_CONFINE_RESOLVE, /* asks the system's resolver; nobody's user */
 	BM_CONFINE_MAX,
 };
@@ -24,5 +27,11 @@ enum bm_confinement {
 
 /* For good. Of a task that has been filtered already, only what both filters allow is left. */
 int bm_confine(enum bm_confinement what, struct bm_error *err);
+
+/*
+ * Before that: files are opened as that user's, in no other group. To signals it stays root, so
+ * that the user whose files it reads can't end it. -EPERM: who is not root has no other user to be.
+ */
+int bm_confine_user(uid_t uid, gid_t gid, struct bm_error *err);
 
 #endif

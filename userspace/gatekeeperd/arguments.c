@@ -6,18 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_CHECK = 256, OPT_CONFIG, OPT_LEVEL };
+enum { OPT_CHECK = 256, OPT_CONFIG, OPT_LEVEL, OPT_VERIFY, OPT_ACCEPT, OPT_DIR, OPT_HEAD, OPT_KEY };
 
 static const struct option options[] = {
+	{ "accept-ledger", no_argument, NULL, OPT_ACCEPT },
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "background-fd", required_argument, NULL, 'b' },
 	{ "check-config", no_argument, NULL, OPT_CHECK },
 	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "dir", required_argument, NULL, OPT_DIR },
 	{ "doctor", no_argument, NULL, 'd' },
 	{ "format", required_argument, NULL, 'F' },
+	{ "head", required_argument, NULL, OPT_HEAD },
+	{ "key", required_argument, NULL, OPT_KEY },
 	{ "log-level", required_argument, NULL, OPT_LEVEL },
 	{ "socket", required_argument, NULL, 's' },
 	{ "unload", no_argument, NULL, 'u' },
+	{ "verify-ledger", no_argument, NULL, OPT_VERIFY },
 	{ "version", no_argument, NULL, 'V' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "force", no_argument, NULL, 'k' },
@@ -29,7 +34,10 @@ static const char usage[] =
 	"                   [--log-level error|warning|info|debug]\n"
 	"       gatekeeperd --check-config [--config FILE]\n"
 	"       gatekeeperd --doctor [--format json|text]\n"
-	"       gatekeeperd --unload [--force]\n";
+	"       gatekeeperd --unload [--force]\n"
+	"       gatekeeperd --verify-ledger [--dir DIR] [--head N:HASH] [--key KEY]\n"
+	"                   [--format json|text]\n"
+	"       gatekeeperd --accept-ledger [--force]\n";
 
 int arguments_parse(int argc, char **argv, struct arguments *a)
 {
@@ -46,7 +54,7 @@ int arguments_parse(int argc, char **argv, struct arguments *a)
 			a->doctor = true;
 			break;
 		case 'F':
-			a->json = !strcmp(optarg, "json");
+			a->ledger.json = !strcmp(optarg, "json");
 			break;
 		case 's':
 			a->socket = optarg;
@@ -65,6 +73,21 @@ int arguments_parse(int argc, char **argv, struct arguments *a)
 			break;
 		case OPT_LEVEL:
 			a->level = optarg;
+			break;
+		case OPT_VERIFY:
+			a->verify = true;
+			break;
+		case OPT_ACCEPT:
+			a->accept = true;
+			break;
+		case OPT_DIR:
+			a->ledger.dir = optarg;
+			break;
+		case OPT_HEAD:
+			a->ledger.head = optarg;
+			break;
+		case OPT_KEY:
+			a->ledger.key = optarg;
 			break;
 		case 'V':
 			puts("gatekeeperd " BENCHMON_VERSION);

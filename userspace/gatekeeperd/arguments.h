@@ -4,10 +4,13 @@
 
 #include <stdbool.h>
 
+#include "gatekeeperd/ledger_main.h"
+
 struct arguments {
 	const char *socket, *config, *level;
-	bool check, doctor, json, unload, force;
-	int ready; /* descriptor to be told of the start; -1: none */
+	bool check, doctor, unload, force, verify, accept;
+	struct ledger_asked ledger; /* json: for all that print */
+	int ready;                  /* descriptor to be told of the start; -1: none */
 };
 
 /* Below 0: go on; else the status to exit with, when it has printed what was to be printed. */

@@ -11,7 +11,10 @@
 #include "bench/container.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/chosen.h"
+#include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/receipt.h"
+#include "gatekeeperd/lifetime.h"
 
 static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 {
@@ -25,33 +28,6 @@ static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 	if (model_find(&d->model, name))
 		return bm_fail(err, EEXIST, "bench-name", "take another name",
 			       "there is a Bench %s already", name);
-	return 0;
-}
-
-static int limits_of(struct json_object *request, struct bm_box *box, struct bm_error *err)
-{
-	static const char *const known[] = { "memory", "pids", NULL };
-	struct json_object *limits = bm_json_get(request, "limits", json_type_object);
-	int64_t memory = 0, pids = 0;
-	int r;
-
-	if (!limits)
-		return 0;
-	r = bm_json_only(limits, known, "limits", err);
-	if (r < 0)
-		return r;
-	json_object_object_foreach(limits, key, value) {
-		if (!json_object_is_type(value, json_type_int))
-			return bm_fail(err, EINVAL, "limits", "give a number of bytes or processes",
-				       "limit \"%s\" is no number", key);
-	}
-	bm_json_int(limits, "memory", &memory);
-	bm_json_int(limits, "pids", &pids);
-	if (memory < 0 || (memory && memory < 1 << 20) || pids < 0)
-		return bm_fail(err, EINVAL, "limits", "memory at least 1M, pids at least 1",
-			       "the limits make no sense");
-	box->memory = (uint64_t)memory;
-	box->pids = (uint64_t)pids;
 	return 0;
 }
 
@@ -80,6 +56,7 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_string(fields, "created", bench->created);
+	lifetime_add(fields, bench);
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
 	if (r == 0)
@@ -123,6 +100,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	struct bm_source source;
 	enum bench_exec mode;
 	struct bench *bench;
+	int64_t seconds = 0;
 	int r;
 
 	if (message->fd_count != 1)
@@ -139,7 +117,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		r = bm_fail(err, ENOTDIR, "object-kind", "give the root directory of one",
 			    "the root file system is no directory");
 	if (r == 0)
-		r = limits_of(message->json, &box, err);
+		r = limits_of_request(message->json, &box.limits, &seconds, err);
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0 && model_free_slot(&d->model, &box.slot) < 0)
@@ -154,6 +132,8 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->slot = box.slot;
 	bench->exec = mode;
 	bench->userns = box.userns = bm_json_bool(message->json, "userns");
+	bench->limits = box.limits;
+	bench->seconds = seconds;
 	box.name = bench->name;
 	box.image = mode == EXEC_IMAGE;
 	bench->first_event = bm_store_position(d->store);
@@ -163,6 +143,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		end_half_made(d, bench);
 		return r;
 	}
+	lifetime_await(d);
 	daemon_log(LOG_LEVEL_INFO, "Bench %s created", name);
 	*ret_reply = bench_reply(d, bench);
 	return 0;
@@ -251,19 +232,44 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	return 0;
 }
 
+/* NULL: it has ended so already, and that is the reply: asking twice does no harm. */
+static int find_to_end(struct daemon *d, struct json_object *request, const char *event,
+		       struct bench **ret, struct json_object **ret_reply, struct bm_error *err)
+{
+	int r = bench_of_request(d, request, ret, err);
+
+	if (r == -ENOENT && receipt_ended(d, request, event, ret_reply) == 0) {
+		*err = (struct bm_error){};
+		*ret = NULL;
+		return 0;
+	}
+	return r;
+}
+
+static struct json_object *asked_by(const struct connection *c)
+{
+	struct json_object *fields = json_object_new_object();
+
+	bm_json_add_int(fields, "uid", c->uid);
+	return fields;
+}
+
 int request_detach(struct daemon *d, struct connection *c, struct bm_message *message,
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	struct json_object *reply, *revoked;
 	struct bench *bench;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = find_to_end(d, message->json, "detach", &bench, ret_reply, err);
 
-	(void)c;
-	if (r < 0)
+	if (r < 0 || !bench)
 		return r;
 	if (bench->origin != ORIGIN_ATTACHED)
 		return bm_fail(err, EINVAL, "detach", "`benchmon destroy` ends it",
 			       "Bench %s was made by benchmon and can't be let go", bench->name);
+	/* It would run without walls, or stand still with nobody who knows why. */
+	if (bench->frozen)
+		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it, or end the container",
+			       "Bench %s is frozen", bench->name);
 	reply = json_object_new_object();
 	revoked = json_object_new_array();
 	bm_json_add_string(reply, "bench", bench->name);
@@ -274,36 +280,28 @@ int request_detach(struct daemon *d, struct connection *c, struct bm_message *me
 		snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
 		json_object_array_add(revoked, json_object_new_string(id));
 	}
-	*ret_reply = reply;
-	return bench_end(d, bench, "detach", NULL, err);
+	return ending_begin(d, c, bench, "detach", asked_by(c), reply, ret_reply, err);
 }
 
 int request_destroy(struct daemon *d, struct connection *c, struct bm_message *message,
 		    struct json_object **ret_reply, struct bm_error *err)
 {
-	struct json_object *reply, *outputs, *shown;
+	struct json_object *reply, *outputs;
 	struct bench *bench;
-	int64_t denied = 0;
-	size_t next;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = find_to_end(d, message->json, "destroy", &bench, ret_reply, err);
 
-	(void)c;
-	if (r < 0)
+	if (r < 0 || !bench)
 		return r;
 	if (bench->origin != ORIGIN_CREATED)
 		return bm_fail(err, EINVAL, "destroy", "detach it, and remove it with what made it",
 			       "Bench %s is a container that benchmon did not make", bench->name);
-	shown = bench_to_json(d, bench, 0, false, &next);
-	bm_json_int(shown, "denied", &denied);
-	json_object_put(shown);
 	reply = json_object_new_object();
 	outputs = json_object_new_array();
 	bm_json_add_string(reply, "bench", bench->name);
-	bm_json_add_int(reply, "denied", denied);
+	bm_json_add_int(reply, "denied", 0);
 	bm_json_add(reply, "outputs", outputs);
 	for (const struct grant *g = bench->grants; g; g = g->next)
 		if (g->kind == GRANT_FILE && g->writable)
 			json_object_array_add(outputs, json_object_new_string(g->source));
-	*ret_reply = reply;
-	return bench_end(d, bench, "destroy", NULL, err);
+	return ending_begin(d, c, bench, "destroy", asked_by(c), reply, ret_reply, err);
 }

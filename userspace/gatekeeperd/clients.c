@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "gatekeeperd/profiles.h"
+#include "gatekeeperd/sealing.h"
 
 /* SO_PEERPIDFD: since 6.5 the peer itself, not only its number. */
 #ifndef SO_PEERPIDFD

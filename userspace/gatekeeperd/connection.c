@@ -14,7 +14,9 @@
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/destinations.h"
-#include "gatekeeperd/profiles.h"
+#include "gatekeeperd/ending.h"
+#include "gatekeeperd/receipt.h"
+#include "gatekeeperd/sealing.h"
 
 void pending_drop(struct connection *c)
 {
@@ -41,6 +43,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
 	clients_gone(d);
+	ending_unheard(c->ending);
+	c->ending = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -48,7 +52,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->execution = NULL;
 }
 
-void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply)
+static void reply_with(struct daemon *d, struct connection *c, struct json_object *reply,
+		       const int *fds, size_t fd_count)
 {
 	int r;
 
@@ -56,7 +61,7 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 		json_object_put(reply);
 		return;
 	}
-	r = bm_send(c->watch.fd, reply, NULL, 0);
+	r = bm_send(c->watch.fd, reply, fds, fd_count);
 	if (r < 0) {
 		if (r != -EPIPE && r != -ECONNRESET)
 			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid,
@@ -65,6 +70,16 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 	}
 	json_object_put(reply);
 	clients_touch(d, c);
+}
+
+void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply)
+{
+	reply_with(d, c, reply, NULL, 0);
+}
+
+void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd)
+{
+	reply_with(d, c, reply, &fd, 1);
 }
 
 static void reply_error(struct daemon *d, struct connection *c, const struct bm_error *err)
@@ -132,7 +147,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);

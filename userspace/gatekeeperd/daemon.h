@@ -42,6 +42,7 @@ struct pending {
 	char profile[BM_PROFILE_NAME_LEN], seal[BM_SEAL_DIGEST_LEN];
 	int64_t seal_expiry;
 	bool uploads;
+	bool seals; /* sealing.h has the other half, and both are confirmed at once */
 	struct grant_hosts hosts;
 	int64_t seconds; /* it ends by itself after so many; 0: not */
 };
@@ -56,13 +57,14 @@ struct connection {
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
-	struct sealing *sealing;   /* profiles.h */
+	struct sealing *sealing;   /* sealing.h */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
 	/* exec */
 	struct execution *execution;
-	bool dead; /* to be freed when the loop comes round */
+	struct ending *ending; /* ending.h: its reply is awaited */
+	bool dead;             /* to be freed when the loop comes round */
 };
 
 /* A process that `exec` started in a Bench, for as long as its client listens. */
@@ -75,6 +77,9 @@ struct execution {
 	char command[256];
 	bool failed, dead;
 };
+
+/* What is done by itself when its time has come. */
+enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, TIMER_ENDING, DAEMON_TIMERS };
 
 struct daemon {
 	struct config config;
@@ -96,18 +101,25 @@ struct daemon {
 	char socket_path[128]; /* "": nothing to remove */
 
 	struct execution *executions;
+	struct ending *endings;
 	struct init_watch *inits; /* lifecycle.c */
 	uint64_t next_token;
+	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;
-	int status; /* to exit with */
+	int status;      /* to exit with */
+	bool restating;  /* record.c: what is recorded is no decision, it is said again */
+	off_t rotate_at; /* bytes of the ledger */
 };
 
 int daemon_watch(struct daemon *d, struct watch *w, uint32_t events);
 void daemon_unwatch(struct daemon *d, struct watch *w);
 /* Once, at that time of CLOCK_BOOTTIME; 0: not any more. */
-void daemon_timer(struct daemon *d, uint64_t ns);
+void daemon_timer(struct daemon *d, enum daemon_timer which, uint64_t ns);
 
-/* ledger lines: fields is taken over. */
+/*
+ * record.c: a line of the ledger; fields is taken over. What tells of an end is taken on a full
+ * disk too.
+ */
 int daemon_record(struct daemon *d, const char *event, struct json_object *fields,
 		  struct bm_error *err);
 
@@ -147,6 +159,8 @@ int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, in
 		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
 /* Takes over reply; closes a connection that doesn't take it. */
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
+/* The same, with an fd beside it, which stays the caller's. */
+void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd);
 /* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
 		       struct bm_error *err);

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
-#include "gatekeeperd/lifecycle.h"
+#include "base/io.h"
 
-/* Of a ledger line or a reply, beside what stands around it. */
-#define LINE_ROOM 32768
+/* Of a reply or a ledger line. */
 #define SHOWN_HOSTS 64
 
 void hosts_done(struct grant_hosts *hosts)
@@ -18,10 +18,11 @@ void hosts_done(struct grant_hosts *hosts)
 	for (size_t i = 0; i < hosts->count; i++)
 		free(hosts->list[i].list);
 	free(hosts->list);
+	free(hosts->places);
 	*hosts = (struct grant_hosts){};
 }
 
-static struct grant_host *add_host(struct grant_hosts *hosts, const char *name)
+struct grant_host *hosts_add(struct grant_hosts *hosts, const char *name)
 {
 	struct grant_host *grown = reallocarray(hosts->list, hosts->count + 1, sizeof(*grown));
 
@@ -33,7 +34,7 @@ static struct grant_host *add_host(struct grant_hosts *hosts, const char *name)
 	return &grown[hosts->count++];
 }
 
-static int add_dest(struct grant_host *host, const struct bm_destination *d, int64_t until)
+int host_add(struct grant_host *host, const struct bm_destination *d, int64_t until)
 {
 	struct grant_dest *grown = reallocarray(host->list, host->count + 1, sizeof(*grown));
 
@@ -44,12 +45,76 @@ static int add_dest(struct grant_host *host, const struct bm_destination *d, int
 	return 0;
 }
 
+static size_t all_of(const struct grant_hosts *hosts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < hosts->count; i++)
+		count += hosts->list[i].count;
+	return count;
+}
+
+static const struct grant_dest *dest_at(const struct grant_hosts *hosts,
+					const struct grant_place *place)
+{
+	return &hosts->list[place->host].list[place->dest];
+}
+
+static int compare_places(const void *a, const void *b, void *arg)
+{
+	const struct grant_place *one = a, *other = b;
+	int r = bm_destination_compare(&dest_at(arg, one)->to, &dest_at(arg, other)->to);
+
+	r = r ?: (one->host > other->host) - (one->host < other->host);
+	return r ?: (one->dest > other->dest) - (one->dest < other->dest);
+}
+
+int hosts_sort(struct grant_hosts *hosts)
+{
+	struct grant_place *places = calloc(all_of(hosts) + 1, sizeof(*places));
+	size_t count = 0;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < hosts->count; i++)
+		for (size_t k = 0; k < hosts->list[i].count; k++)
+			places[count++] =
+				(struct grant_place){ .host = (uint32_t)i, .dest = (uint32_t)k };
+	qsort_r(places, count, sizeof(*places), compare_places, hosts);
+	free(hosts->places);
+	hosts->places = places;
+	hosts->place_count = count;
+	return 0;
+}
+
+/* The first place of d, or of what comes after it. */
+static size_t place_of(const struct grant_hosts *hosts, const struct bm_destination *d)
+{
+	size_t low = 0, high = hosts->place_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (bm_destination_compare(&dest_at(hosts, &hosts->places[middle])->to, d) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_at(const struct grant_hosts *hosts, size_t place, const struct bm_destination *d)
+{
+	return place < hosts->place_count &&
+	       bm_destination_equal(&dest_at(hosts, &hosts->places[place])->to, d);
+}
+
 int hosts_of_address(const struct bm_destination *d, struct grant_hosts *ret)
 {
 	autohosts hosts = {};
-	struct grant_host *host = add_host(&hosts, "");
+	struct grant_host *host = hosts_add(&hosts, "");
 
-	if (!host || add_dest(host, d, 0) < 0)
+	if (!host || host_add(host, d, 0) < 0 || hosts_sort(&hosts) < 0)
 		return -ENOMEM;
 	*ret = hosts;
 	hosts = (struct grant_hosts){};
@@ -66,14 +131,16 @@ int hosts_of_sealed(const struct bm_sealed *sealed, struct grant_hosts *ret)
 
 		/* The same name with another port is the same host. */
 		if (!host)
-			host = add_host(&hosts, from->host);
+			host = hosts_add(&hosts, from->host);
 		if (!host)
 			return -ENOMEM;
 		for (size_t k = 0; k < from->address_count; k++)
-			if (add_dest(host, &from->addresses[k].destination,
+			if (host_add(host, &from->addresses[k].destination,
 				     from->addresses[k].until) < 0)
 				return -ENOMEM;
 	}
+	if (hosts_sort(&hosts) < 0)
+		return -ENOMEM;
 	*ret = hosts;
 	hosts = (struct grant_hosts){};
 	return 0;
@@ -105,13 +172,9 @@ void hosts_inherit(struct grant_hosts *next, const struct grant_hosts *old)
 	}
 }
 
-static const struct grant_dest *host_has(const struct grant_host *host,
-					 const struct bm_destination *d)
+static bool lasts_longer(int64_t until, int64_t than)
 {
-	for (size_t i = 0; !host->revoked && i < host->count; i++)
-		if (bm_destination_equal(&host->list[i].to, d))
-			return &host->list[i];
-	return NULL;
+	return than && (!until || until > than);
 }
 
 /* The longest that any of them has it. */
@@ -121,11 +184,12 @@ static const struct grant_dest *hosts_have(const struct grant_hosts *hosts,
 {
 	const struct grant_dest *best = NULL;
 
-	for (size_t i = 0; i < hosts->count; i++) {
-		const struct grant_dest *dest =
-			&hosts->list[i] == but ? NULL : host_has(&hosts->list[i], d);
+	for (size_t i = place_of(hosts, d); is_at(hosts, i, d); i++) {
+		const struct grant_host *host = &hosts->list[hosts->places[i].host];
+		const struct grant_dest *dest = dest_at(hosts, &hosts->places[i]);
 
-		if (dest && (!best || !dest->until || (best->until && dest->until > best->until)))
+		if (!host->revoked && host != but &&
+		    (!best || lasts_longer(dest->until, best->until)))
 			best = dest;
 	}
 	return best;
@@ -133,7 +197,7 @@ static const struct grant_dest *hosts_have(const struct grant_hosts *hosts,
 
 static const struct grant_dest *reached_by(const struct grant *g, const struct bm_destination *d)
 {
-	if (g->kind != GRANT_NET)
+	if (!grant_has_destinations(g))
 		return NULL;
 	return hosts_have(&g->hosts, NULL, d) ?: hosts_have(&g->next_hosts, NULL, d);
 }
@@ -151,40 +215,56 @@ bool bench_reaches(const struct bench *bench, const struct bm_destination *d)
 	return false;
 }
 
+/* The sooner of two ends, 0 being none; until is in seconds of CLOCK_REALTIME. */
+static uint64_t sooner(uint64_t end, int64_t until)
+{
+	int64_t left = until - (int64_t)(bm_now_ns(CLOCK_REALTIME) / 1000000000);
+	uint64_t then = bm_now_ns(CLOCK_BOOTTIME) + (left > 0 ? (uint64_t)left * 1000000000 : 1);
+
+	return !until || (end && end < then) ? end : then;
+}
+
+uint64_t dest_expiry(const struct grant *g, const struct grant_dest *dest)
+{
+	return sooner(sooner(g->expiry_ns, g->seal_expiry), dest->until);
+}
+
 const struct grant *reached_else(const struct bench *bench, const struct reach *but,
 				 const struct bm_destination *d, const struct grant_dest **ret_dest)
 {
+	const struct grant_dest *own =
+		but->host ? hosts_have(&but->grant->hosts, but->host, d) : NULL;
+	const struct grant *best = own ? but->grant : NULL;
+	uint64_t end = own ? dest_expiry(best, own) : 0;
+
+	*ret_dest = own;
 	for (const struct grant *g = bench->grants; g; g = g->next) {
-		*ret_dest = g == but->grant ? NULL : reached_by(g, d);
-		if (*ret_dest)
-			return g;
+		const struct grant_dest *dest = g == but->grant ? NULL : reached_by(g, d);
+		uint64_t theirs = dest ? dest_expiry(g, dest) : 0;
+
+		if (!dest || (best && (!end || (theirs && theirs <= end))))
+			continue;
+		best = g;
+		end = theirs;
+		*ret_dest = dest;
 	}
-	*ret_dest = but->host ? hosts_have(&but->grant->hosts, but->host, d) : NULL;
-	return *ret_dest ? but->grant : NULL;
+	return best;
 }
 
 const struct grant *sealed_for(const struct bench *bench, const struct bm_destination *d,
 			       const struct grant_host **ret_host)
 {
-	for (const struct grant *g = bench->grants; g; g = g->next)
-		for (size_t i = 0; g->profile[0] && i < g->hosts.count; i++)
-			for (size_t k = 0; k < g->hosts.list[i].count; k++)
-				if (bm_destination_equal(&g->hosts.list[i].list[k].to, d)) {
-					*ret_host = &g->hosts.list[i];
-					return g;
-				}
+	for (const struct grant *g = bench->grants; g; g = g->next) {
+		size_t place = g->profile[0] ? place_of(&g->hosts, d) : g->hosts.place_count;
+
+		if (!is_at(&g->hosts, place, d))
+			continue;
+		*ret_host = &g->hosts.list[g->hosts.places[place].host];
+		return g;
+	}
 	return NULL;
 }
 
-static bool listed(const struct grant_dest *list, size_t count, const struct bm_destination *d)
-{
-	for (size_t i = 0; i < count; i++)
-		if (bm_destination_equal(&list[i].to, d))
-			return true;
-	return false;
-}
-
-/* Adds what is not there yet; list has room for all. */
 static size_t add_part(const struct grant_hosts *hosts, const struct grant_host *only,
 		       struct grant_dest *list, size_t count)
 {
@@ -194,19 +274,18 @@ static size_t add_part(const struct grant_hosts *hosts, const struct grant_host 
 		if (host->revoked || (only && strcmp(only->name, host->name)))
 			continue;
 		for (size_t k = 0; k < host->count; k++)
-			if (!listed(list, count, &host->list[k].to))
-				list[count++] = host->list[k];
+			list[count++] = host->list[k];
 	}
 	return count;
 }
 
-static size_t all_of(const struct grant_hosts *hosts)
+/* Of the same destination, what lasts longest comes first. */
+static int compare_dests(const void *a, const void *b)
 {
-	size_t count = 0;
+	const struct grant_dest *one = a, *other = b;
+	int r = bm_destination_compare(&one->to, &other->to);
 
-	for (size_t i = 0; i < hosts->count; i++)
-		count += hosts->list[i].count;
-	return count;
+	return r ?: lasts_longer(other->until, one->until) - lasts_longer(one->until, other->until);
 }
 
 int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_count)
@@ -214,14 +293,29 @@ int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_c
 	const struct grant *g = reach->grant;
 	struct grant_dest *list =
 		calloc(all_of(&g->hosts) + all_of(&g->next_hosts) + 1, sizeof(*list));
+	size_t all, count = 0;
 
 	if (!list)
 		return -ENOMEM;
 	/* A refresh that was not carried through has perhaps opened some of the next. */
-	*ret_count = add_part(&g->hosts, reach->host, list, 0);
-	*ret_count = add_part(&g->next_hosts, reach->host, list, *ret_count);
+	all = add_part(&g->hosts, reach->host, list, 0);
+	all = add_part(&g->next_hosts, reach->host, list, all);
+	qsort(list, all, sizeof(*list), compare_dests);
+	for (size_t i = 0; i < all; i++)
+		if (!count || !bm_destination_equal(&list[count - 1].to, &list[i].to))
+			list[count++] = list[i];
+	*ret_count = count;
 	*ret = list;
 	return 0;
+}
+
+struct bm_destination *destinations_of(const struct grant_dest *list, size_t count)
+{
+	struct bm_destination *to = calloc(count + 1, sizeof(*to));
+
+	for (size_t i = 0; to && i < count; i++)
+		to[i] = list[i].to;
+	return to;
 }
 
 void grant_revoke_host(struct grant *g, const char *name)
@@ -253,115 +347,4 @@ struct json_object *hosts_to_json(const struct grant_hosts *hosts)
 		json_object_array_add(list, item);
 	}
 	return list;
-}
-
-/* --- the ledger --------------------------------------------------------------------------------
- */
-
-/* From *at on, as much as a line holds; the next one goes on at *at. */
-static struct json_object *line_of(const struct grant_hosts *hosts, size_t *host, size_t *at)
-{
-	struct json_object *list = json_object_new_array();
-	size_t used = 0;
-
-	for (; *host < hosts->count && used < LINE_ROOM; (*host)++, *at = 0) {
-		const struct grant_host *h = &hosts->list[*host];
-		struct json_object *item = json_object_new_object();
-		struct json_object *to = json_object_new_array();
-
-		bm_json_add_string(item, "host", h->name);
-		bm_json_add(item, "to", to);
-		json_object_array_add(list, item);
-		used += strlen(h->name) + 32;
-		for (; *at < h->count && used < LINE_ROOM; (*at)++) {
-			struct json_object *dest = json_object_new_object();
-			char text[BM_DESTINATION_LEN];
-
-			bm_json_add_string(dest, "destination",
-					   bm_destination_format(&h->list[*at].to, text));
-			if (h->list[*at].until)
-				bm_json_add_int(dest, "until", h->list[*at].until);
-			json_object_array_add(to, dest);
-			used += sizeof(text) + 48;
-		}
-		if (*at < h->count)
-			break;
-	}
-	return list;
-}
-
-int hosts_record(struct daemon *d, struct bench *bench, uint32_t number,
-		 const struct grant_hosts *hosts, struct bm_error *err)
-{
-	size_t host = 0, at = 0;
-	bool first = true;
-	int r = 0;
-
-	while (r == 0 && (host < hosts->count || first)) {
-		struct json_object *fields = json_object_new_object();
-
-		bm_json_add_int(fields, "grant", number);
-		bm_json_add_bool(fields, "first", first);
-		bm_json_add(fields, "hosts", line_of(hosts, &host, &at));
-		r = bench_record(d, bench, "destinations", fields, err);
-		first = false;
-	}
-	return r;
-}
-
-static int replay_host(struct grant_hosts *hosts, struct json_object *item)
-{
-	struct json_object *to = bm_json_get(item, "to", json_type_array);
-	const char *name = bm_json_string(item, "host");
-	struct grant_host *host;
-	int r = 0;
-
-	if (!name || !to || strlen(name) >= sizeof(host->name))
-		return -EBADMSG;
-	host = hosts_find(hosts, name);
-	if (!host)
-		host = add_host(hosts, name);
-	if (!host)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < json_object_array_length(to); i++) {
-		struct json_object *dest = json_object_array_get_idx(to, i);
-		const char *text = bm_json_string(dest, "destination");
-		struct bm_destination d;
-		int64_t until = 0;
-
-		bm_json_int(dest, "until", &until);
-		r = text && bm_destination_parse(text, &d, NULL) == 0 ? add_dest(host, &d, until)
-								      : -EBADMSG;
-	}
-	return r;
-}
-
-int hosts_replay(struct bench *bench, struct json_object *line)
-{
-	struct json_object *list = bm_json_get(line, "hosts", json_type_array);
-	int64_t number;
-	int r = 0;
-
-	if (!list || bm_json_int(line, "grant", &number) < 0 || number <= 0 || number > UINT32_MAX)
-		return -EBADMSG;
-	/* What was announced and never granted is forgotten. */
-	if (bm_json_bool(line, "first")) {
-		hosts_done(&bench->announced);
-		bench->announced_grant = (uint32_t)number;
-	}
-	if (number != bench->announced_grant)
-		return -EBADMSG;
-	for (size_t i = 0; r == 0 && i < json_object_array_length(list); i++)
-		r = replay_host(&bench->announced, json_object_array_get_idx(list, i));
-	return r;
-}
-
-int hosts_take(struct bench *bench, uint32_t number, struct grant_hosts *ret)
-{
-	if (number != bench->announced_grant || !bench->announced.count)
-		return -EBADMSG;
-	*ret = bench->announced;
-	bench->announced = (struct grant_hosts){};
-	bench->announced_grant = 0;
-	return 0;
 }

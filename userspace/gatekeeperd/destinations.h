@@ -18,6 +18,14 @@ int hosts_of_sealed(const struct bm_sealed *sealed, struct grant_hosts *ret);
 void hosts_done(struct grant_hosts *hosts);
 #define autohosts __attribute__((cleanup(hosts_done))) struct grant_hosts
 
+/*
+ * By hand: a host, and a destination of it; NULL and -ENOMEM. When all are there hosts_sort() makes
+ * them ones that can be found. -ENOMEM.
+ */
+struct grant_host *hosts_add(struct grant_hosts *hosts, const char *name);
+int host_add(struct grant_host *host, const struct bm_destination *d, int64_t until);
+int hosts_sort(struct grant_hosts *hosts);
+
 /* NULL: it has no such host. */
 struct grant_host *hosts_find(const struct grant_hosts *hosts, const char *name);
 /* How many are not revoked. */
@@ -33,12 +41,17 @@ struct reach {
 
 /*
  * Each destination of the part once, the caller's, also of hosts that are about to take the place
- * of others. -ENOMEM.
+ * of others: sorted, and for as long as any of them has it. -ENOMEM.
  */
 int reach_list(const struct reach *reach, struct grant_dest **ret, size_t *ret_count);
+/* The same without how long. */
+struct bm_destination *destinations_of(const struct grant_dest *list, size_t count);
+/* When it ends in the kernel (ns of CLOCK_BOOTTIME, 0: never): with its grant, with the seal, or
+ * when it isn't kept any longer. */
+uint64_t dest_expiry(const struct grant *g, const struct grant_dest *dest);
 /*
  * Another grant that reaches d, or the same by another host, and how: *ret_dest. But for the part.
- * NULL: none.
+ * Of several, the one that lasts longest. NULL: none.
  */
 const struct grant *reached_else(const struct bench *bench, const struct reach *but,
 				 const struct bm_destination *d,

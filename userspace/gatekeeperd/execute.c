@@ -189,14 +189,17 @@ static int environment(struct json_object *given, struct json_object **ret, stru
 	return 0;
 }
 
-static int record_exec(struct daemon *d, const struct bench *bench, struct json_object *argv,
-		       uid_t uid, struct bm_error *err)
+static int record_exec(struct daemon *d, struct bench *bench, struct json_object *argv, uid_t uid,
+		       struct bm_error *err)
 {
 	struct json_object *fields = json_object_new_object();
+	int r;
 
 	bm_json_add(fields, "argv", json_object_get(argv));
 	bm_json_add_int(fields, "uid", uid);
-	return bench_record(d, bench, "exec", fields, err);
+	r = bench_record(d, bench, "exec", fields, err);
+	bench->executions += r == 0;
+	return r;
 }
 
 static int start(struct daemon *d, struct connection *c, const struct bm_exec *exec,
@@ -252,10 +255,9 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	if (!argv_list || !argv_list[0] || !argv_list[0][0] || message->fd_count != 3 || !env_list)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "exec: needs a command and three fds");
-	if (bench->state != BENCH_READY || !bench_alive(bench))
-		return bm_fail(err, ESRCH, NULL, "see `benchmon ls`", "Bench %s has ended",
-			       bench->name);
-	r = check_stdio(message->fds, bm_json_bool(message->json, "tty"), err);
+	r = bench_usable(bench, err);
+	if (r == 0)
+		r = check_stdio(message->fds, bm_json_bool(message->json, "tty"), err);
 	if (r == 0)
 		r = record_exec(d, bench, argv, c->uid, err);
 	if (r < 0)

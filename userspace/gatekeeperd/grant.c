@@ -20,13 +20,21 @@
 #include "bench/userns.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
-#include "gatekeeperd/profiles.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/receipt.h"
+#include "gatekeeperd/sealing.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
+	if (bench->ends)
+		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
+			       bench->name);
+	if (bench->frozen)
+		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it", "Bench %s is frozen",
+			       bench->name);
 	if (bench->state == BENCH_READY && bench_alive(bench))
 		return 0;
 	return bm_fail(err, ESRCH, NULL,
@@ -189,21 +197,11 @@ static void add_owner(struct json_object *json, const struct bm_source *s)
 	bm_json_add_int(json, "gid", s->gid);
 }
 
-static struct json_object *describe(const struct pending *p)
+static void describe_file(struct json_object *json, const struct pending *p)
 {
-	struct json_object *json = json_object_new_object();
 	const struct bm_source *s = &p->source;
-	char text[BM_DESTINATION_LEN];
+	char text[32];
 
-	bm_json_add_string(json, "token", p->token);
-	bm_json_add_string(json, "bench", p->bench);
-	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
-	if (p->seconds)
-		bm_json_add_int(json, "for", p->seconds);
-	if (p->kind == GRANT_NET) {
-		grant_net_describe(json, p);
-		return json;
-	}
 	bm_json_add_string(json, "path", s->path);
 	bm_json_add_string(json, "type", s->directory ? "directory" : "file");
 	add_owner(json, s);
@@ -221,6 +219,24 @@ static struct json_object *describe(const struct pending *p)
 	if (p->except_count)
 		bm_json_add(json, "except", excepts_to_json(p->excepts, p->except_count, false));
 	bm_json_add_bool(json, "adopted", p->adopted);
+}
+
+static struct json_object *describe(const struct pending *p)
+{
+	struct json_object *json = json_object_new_object();
+
+	bm_json_add_string(json, "token", p->token);
+	bm_json_add_string(json, "bench", p->bench);
+	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
+	if (p->seconds)
+		bm_json_add_int(json, "for", p->seconds);
+	bm_json_add_bool(json, "egress", grant_kind_is_egress(p->kind));
+	if (p->kind == GRANT_NET)
+		grant_net_describe(json, p);
+	else if (p->kind == GRANT_LISTEN)
+		listen_to_json(json, &p->hosts);
+	else
+		describe_file(json, p);
 	return json;
 }
 
@@ -236,6 +252,19 @@ struct json_object *pending_offer(struct daemon *d, struct connection *c, const 
 	return reply;
 }
 
+static int prepare(struct daemon *d, struct connection *c, struct bench *bench,
+		   struct bm_message *message, struct pending *p, struct bm_error *err)
+{
+	switch (p->kind) {
+	case GRANT_FILE:
+		return prepare_file(d, c, bench, message, p, err);
+	case GRANT_NET:
+		return grant_net_prepare(d, c, bench, message, err);
+	default:
+		return listen_prepare(bench, message, p, err);
+	}
+}
+
 int request_grant(struct daemon *d, struct connection *c, struct bm_message *message,
 		  struct json_object **ret_reply, struct bm_error *err)
 {
@@ -248,18 +277,17 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	if (r == 0)
 		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
-		r = bm_fail(err, EINVAL, "protocol", "give file or net", "grant: unknown kind");
+		r = bm_fail(err, EINVAL, "protocol", "give file, net or listen",
+			    "grant: unknown kind");
 	if (r == 0)
 		r = prepare_end(message, p, err);
 	if (r == 0)
-		r = p->kind == GRANT_FILE ? prepare_file(d, c, bench, message, p, err)
-					  : grant_net_prepare(d, bench, message, p, err);
-	if (r < 0) {
+		r = prepare(d, c, bench, message, p, err);
+	if (r < 0)
 		pending_drop(c);
-		return r;
-	}
-	*ret_reply = pending_offer(d, c, bench);
-	return 0;
+	else if (!sealing_busy(c->sealing))
+		*ret_reply = pending_offer(d, c, bench);
+	return r;
 }
 
 /*
@@ -388,7 +416,10 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 static void record_failed(struct daemon *d, struct bench *bench, const struct grant *g)
 {
 	struct json_object *fields = json_object_new_object();
+	char now[40];
 
+	now_text(now);
+	receipt_grant(bench, g, now, "failed");
 	bm_json_add_int(fields, "grant", g->number);
 	bm_json_add_string(fields, "reason", "failed");
 	/* What was closed before stays so. */
@@ -404,6 +435,7 @@ static struct json_object *granted_to_json(const struct bench *bench, const stru
 
 	if (g->kind == GRANT_NET)
 		bench_net_warn(bench, g, warnings);
+	listen_add_at(json, bench, g);
 	if (json_object_array_length(warnings))
 		bm_json_add(json, "warnings", json_object_get(warnings));
 	json_object_put(warnings);
@@ -417,15 +449,16 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
-	bool seals = token && sealing_awaits(c->sealing, token);
+	uint64_t said;
+	bool seals = token && sealing_awaits(c, token);
 	int r;
 
-	if (!seals && (!token || !*token || strcmp(token, c->pending.token)))
+	if (!seals && (!token || !*token || c->pending.seals || strcmp(token, c->pending.token)))
 		return bm_fail(err, ENOENT, "confirmation", "grant it again",
 			       "nothing on this connection awaits that confirmation");
 	if (!how || (strcmp(how, "tty") && strcmp(how, "yes")))
 		return bm_fail(err, EINVAL, "protocol", NULL, "confirm: \"how\" is tty or yes");
-	if (seals)
+	if (seals && !c->sealing->grant)
 		return sealing_confirm(d, c, how, ret_reply, err);
 	bench = model_find_id(&d->model, c->pending.bench_id);
 	if (!bench)
@@ -435,13 +468,23 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	if (r < 0)
 		return r;
 	g = grant_of_pending(bench, c, how);
-	if (!g)
-		return -ENOMEM;
+	r = !g ? -ENOMEM : seals ? sealing_seal(d, c, how, err) : 0;
+	if (r < 0) {
+		pending_drop(c);
+		return r;
+	}
+	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
-	r = g->kind == GRANT_FILE ? grant_file(d, c, bench, g, err) : grant_net(d, bench, g, err);
+	r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
+	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
+				   : listen_grant(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
-		record_failed(d, bench, g);
+		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
+		if (bm_ledger_head(d->ledger)->n != said)
+			record_failed(d, bench, g);
+		if (seals)
+			sealing_undo(d, c->sealing);
 		recall_review(d);
 		return r;
 	}
@@ -449,6 +492,8 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
 	bench_add_grant(bench, TAKE_PTR(g));
+	if (seals)
+		sealing_settle(d, c->sealing, *ret_reply);
 	recall_regranted(d, bench);
 	recall_review(d);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A net grant: one address, or what is sealed of a profile. */
+/* A net grant: one address, what is sealed of a profile, or a host that is sealed with it. */
 #include "gatekeeperd/grant_net.h"
 
 #include <errno.h>
@@ -12,6 +12,8 @@
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/profiles.h"
+#include "gatekeeperd/sealing.h"
+#include "policy/one.h"
 
 /* That a profile reaches the same is no reason: it has hosts that come and go. */
 static int check_address(const struct bench *bench, const struct bm_destination *d,
@@ -27,26 +29,44 @@ static int check_address(const struct bench *bench, const struct bm_destination 
 
 static int check_profile(const struct bench *bench, const char *profile, struct bm_error *err)
 {
+	char remedy[BM_PROFILE_NAME_LEN + 64];
+
+	snprintf(remedy, sizeof(remedy), "`benchmon profile refresh %s` brings it up to date",
+		 profile);
 	for (const struct grant *g = bench->grants; g; g = g->next)
 		if (g->kind == GRANT_NET && !strcmp(g->profile, profile))
-			return bm_fail(err, EEXIST, "one-grant",
-				       "`benchmon profile refresh` brings it up to date",
+			return bm_fail(err, EEXIST, "one-grant", remedy,
 				       "%s/%u grants profile %s already", bench->name, g->number,
 				       profile);
 	return 0;
 }
 
-static int prepare_address(const struct bench *bench, struct bm_message *message, const char *text,
+static int prepare_address(const struct bench *bench, const char *text, bool private,
 			   struct pending *p, struct bm_error *err)
 {
 	struct bm_destination d;
 	int r = bm_destination_parse(text, &d, err);
 
 	if (r == 0)
-		r = bm_destination_check(&d, bm_json_bool(message->json, "private"), err);
+		r = bm_destination_check(&d, private, err);
 	if (r == 0)
 		r = check_address(bench, &d, err);
 	return r < 0 ? r : hosts_of_address(&d, &p->hosts);
+}
+
+int grant_net_take_sealed(struct pending *p, const struct bm_sealed *sealed)
+{
+	int r = hosts_of_sealed(sealed, &p->hosts);
+
+	if (r == 0)
+		r = bm_seal_digest(sealed, p->seal);
+	if (r < 0)
+		return r;
+	memcpy(p->profile, sealed->name, sizeof(p->profile));
+	p->seal_expiry = sealed->expires;
+	for (size_t i = 0; i < sealed->host_count; i++)
+		p->uploads |= sealed->hosts[i].uploads;
+	return 0;
 }
 
 static int prepare_profile(struct daemon *d, const struct bench *bench, const char *name,
@@ -56,31 +76,43 @@ static int prepare_profile(struct daemon *d, const struct bench *bench, const ch
 	int r = profile_sealed(d, name, &sealed, err);
 
 	if (r == 0)
-		r = check_profile(bench, name, err);
-	if (r == 0)
-		r = hosts_of_sealed(&sealed, &p->hosts);
-	if (r == 0)
-		r = bm_seal_digest(&sealed, p->seal);
-	if (r < 0)
-		return r;
-	snprintf(p->profile, sizeof(p->profile), "%s", name);
-	p->seal_expiry = sealed.expires;
-	for (size_t i = 0; i < sealed.host_count; i++)
-		p->uploads |= sealed.hosts[i].uploads;
-	return 0;
+		r = check_profile(bench, sealed.name, err);
+	return r < 0 ? r : grant_net_take_sealed(p, &sealed);
 }
 
-int grant_net_prepare(struct daemon *d, const struct bench *bench, struct bm_message *message,
-		      struct pending *p, struct bm_error *err)
+/* A seal that there is of it is not enough: names move, and this is the moment to look. */
+static int prepare_host(struct daemon *d, struct connection *c, const struct bench *bench,
+			const char *text, bool private, struct bm_error *err)
 {
-	const char *text = bm_json_string(message->json, "destination");
-	const char *profile = bm_json_string(message->json, "profile");
+	struct pending *p = &c->pending;
+	autoprofile one = {};
+	int r = bm_one_parse(text, strlen(text), &one, err);
 
-	if (!text == !profile)
+	if (r == 0)
+		r = check_profile(bench, one.name, err);
+	if (r < 0)
+		return r;
+	one.private_too = private;
+	p->bench_id = bench->id;
+	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
+	return sealing_begin_grant(d, c, &one, err);
+}
+
+int grant_net_prepare(struct daemon *d, struct connection *c, const struct bench *bench,
+		      struct bm_message *message, struct bm_error *err)
+{
+	const char *to = bm_json_string(message->json, "destination");
+	const char *profile = bm_json_string(message->json, "profile");
+	bool private = bm_json_bool(message->json, "private");
+
+	if (!to == !profile)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "grant: needs one of \"destination\" and \"profile\"");
-	return text ? prepare_address(bench, message, text, p, err)
-		    : prepare_profile(d, bench, profile, p, err);
+	if (profile)
+		return prepare_profile(d, bench, profile, &c->pending, err);
+	if (bm_destination_is_name(to, strlen(to)))
+		return prepare_host(d, c, bench, to, private, err);
+	return prepare_address(bench, to, private, &c->pending, err);
 }
 
 void grant_net_describe(struct json_object *json, const struct pending *p)

@@ -4,9 +4,14 @@
 
 #include "gatekeeperd/daemon.h"
 
-/* What is asked for, into p; changes nothing. */
-int grant_net_prepare(struct daemon *d, const struct bench *bench, struct bm_message *message,
-		      struct pending *p, struct bm_error *err);
+/*
+ * What is asked for, into c->pending; changes nothing. Of a host by its name, that is yet to be
+ * resolved: sealing_busy() says so, and it is offered when that is done.
+ */
+int grant_net_prepare(struct daemon *d, struct connection *c, const struct bench *bench,
+		      struct bm_message *message, struct bm_error *err);
+/* What is, or is going to be, sealed. -ENOMEM. */
+int grant_net_take_sealed(struct pending *p, const struct bm_sealed *sealed);
 /* C of protocol/README.md, the part that only net has. */
 void grant_net_describe(struct json_object *json, const struct pending *p);
 /* From what was shown to what is granted; takes it over. */

@@ -21,10 +21,13 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/receipt.h"
+#include "gatekeeperd/record.h"
 #include "network/link.h"
 
 void now_text(char ret[40])
@@ -66,7 +69,7 @@ static void on_init_exit(struct daemon *d, struct watch *w, uint32_t events)
 
 	(void)events;
 	unwatch_init(d, init);
-	if (!bench)
+	if (!bench || bench->ends)
 		return;
 	bm_target_close(&bench->target);
 	daemon_log(LOG_LEVEL_INFO, "the container of Bench %s has ended", bench->name);
@@ -134,10 +137,16 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 		 struct json_object *more, struct bm_error *err)
 {
 	struct json_object *fields = more ?: json_object_new_object();
+	int r;
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
-	return daemon_record(d, event, fields, err);
+	json_object_get(fields);
+	r = daemon_record(d, event, fields, err);
+	if (r == 0 && !d->restating)
+		standing_keep(model_find_id(&d->model, bench->id), event, fields);
+	json_object_put(fields);
+	return r;
 }
 
 /* One subtree, one Bench: nested ones would each be half of what decides. */
@@ -336,6 +345,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
+		r = bm_strangers_check(d->kernel, bench->id, err);
+	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
 	if (r == 0)
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
@@ -351,7 +362,7 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	return r;
 }
 
-static int record_ready(struct daemon *d, const struct bench *bench, struct bm_error *err)
+static int record_ready(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
 	struct json_object *fields = json_object_new_object(),
 			   *namespaces = json_object_new_object();
@@ -364,21 +375,22 @@ static int record_ready(struct daemon *d, const struct bench *bench, struct bm_e
 		bm_json_add_int(namespaces, bm_namespace_names[i], (int64_t)bench->namespaces[i]);
 	bm_json_add(fields, "namespaces", namespaces);
 	bm_json_add(fields, "shared", bench_shared_to_json(bench));
+	lifetime_begin(fields, bench);
 	return bench_record(d, bench, "ready", fields, err);
 }
 
 int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up *how,
 		   struct bm_error *err)
 {
-	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	int r = bm_cgroup_freeze(&bench->cgroup, true, err);
+	bool was;
+	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
 	if (r == 0)
 		r = bring_up_frozen(d, bench, how, err);
 	if (r == 0)
 		r = record_ready(d, bench, err);
 	/* A container that was paused stays paused. */
-	if (!paused && bm_cgroup_freeze(&bench->cgroup, false, err) < 0 && r == 0)
+	if (bm_cgroup_resume(&bench->cgroup, was, err) < 0 && r == 0)
 		r = -EIO;
 	if (r < 0)
 		take_down(d, bench);
@@ -392,8 +404,8 @@ static int let_go(struct bench *bench, struct bm_error *err)
 {
 	int r = bench_nft_end(bench, err);
 
-	if (r == 0 && bench->state == BENCH_BROKEN && bench->cgroup.fd >= 0)
-		r = bm_cgroup_freeze(&bench->cgroup, false, err);
+	if (r == 0 && (bench->state == BENCH_BROKEN || bench->halted) && bench->cgroup.fd >= 0)
+		r = bm_cgroup_resume(&bench->cgroup, false, err);
 	return r;
 }
 
@@ -402,6 +414,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 {
 	int r = 0;
 
+	bench->tearing = true;
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	while (r == 0 && bench->grants)
@@ -410,6 +423,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
 	bm_events_consume(d->kernel);
+	receipt_denials(d, bench);
 	if (r == 0)
 		r = bm_bench_leave(d->kernel, bench->id, err);
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
@@ -429,19 +443,32 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
  * own is killed before its walls come down. Without its end in the ledger it stays in the model, to
  * be ended again: else the next start would find a Bench that nobody ended.
  */
-int bench_end(struct daemon *d, struct bench *bench, const char *event, struct json_object *fields,
-	      struct bm_error *err)
+int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
+		   struct json_object *fields, struct json_object *reply, struct bm_error *err)
 {
+	const char *reason = fields ? bm_json_string(fields, "reason") : NULL;
 	int r = tear_down(d, bench, err);
 
+	if (!fields)
+		fields = json_object_new_object();
+	/* What never came to be has nothing to tell of. */
+	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
+		receipt_write(d, bench, event, fields, reply);
 	if (r == 0 && bench->begun)
 		r = bench_record(d, bench, event, TAKE_PTR(fields), err);
 	json_object_put(fields);
 	if (r < 0) {
 		bench->state = BENCH_BROKEN;
+		bench->tearing = false;
 		return r;
 	}
 	model_remove(&d->model, bench);
 	recall_review(d);
 	return 0;
+}
+
+int bench_end(struct daemon *d, struct bench *bench, const char *event, struct json_object *fields,
+	      struct bm_error *err)
+{
+	return bench_end_told(d, bench, event, fields, NULL, err);
 }

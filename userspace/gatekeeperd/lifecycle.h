@@ -31,10 +31,16 @@ int bench_hold(struct daemon *d, struct bench *bench, const char *rootfs, struct
 
 /*
  * Ends it: grants, walls, and what was made for it; writes event with fields (taken over, may be
- * NULL) and removes it from the model. On failure it stays there, to be ended again.
+ * NULL), a receipt with it, and removes it from the model. On failure it stays there, to be ended
+ * again.
  */
 int bench_end(struct daemon *d, struct bench *bench, const char *event, struct json_object *fields,
 	      struct bm_error *err);
+
+/* The same; reply, which may be NULL and stays the caller's, gets its receipt, and how often it was
+ * denied. */
+int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
+		   struct json_object *fields, struct json_object *reply, struct bm_error *err);
 
 bool bench_alive(const struct bench *bench);
 

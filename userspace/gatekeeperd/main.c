@@ -24,8 +24,12 @@
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
-#include "gatekeeperd/profiles.h"
+#include "gatekeeperd/ending.h"
+#include "gatekeeperd/ledger_main.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/record.h"
+#include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 
@@ -115,8 +119,11 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	uint64_t count;
 
 	(void)events;
-	if (read(w->fd, &count, sizeof(count)) == sizeof(count))
-		recall_review(d);
+	if (read(w->fd, &count, sizeof(count)) != sizeof(count))
+		return;
+	recall_review(d);
+	lifetime_review(d);
+	endings_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -156,7 +163,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	if (r == 0)
 		r = make_dir(BM_STORE_DIR, 0755, &d->log_dir, err);
 	if (r == 0)
-		r = bm_ledger_open(d->state_dir, &d->ledger, err);
+		r = ledger_open(d, err);
 	if (r == 0)
 		r = bm_store_open(d->log_dir, &d->store, err);
 	if (r == 0) {
@@ -175,6 +182,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = bm_kernel_open(&d->kernel, err);
 	if (r == -ESTALE)
 		freeze_all(d);
+	if (r == 0)
+		ledger_watch(d);
 	if (r == 0)
 		r = bm_events_open(d->kernel, on_record, d, err);
 	if (r == 0)
@@ -212,7 +221,7 @@ static void loop(struct daemon *d)
 {
 	while (!d->stop) {
 		struct epoll_event events[32];
-		int count = epoll_wait(d->epoll, events, 32, -1);
+		int count = epoll_wait(d->epoll, events, 32, ledger_patience(d));
 
 		for (int i = 0; i < count; i++) {
 			struct watch *w = events[i].data.ptr;
@@ -222,7 +231,9 @@ static void loop(struct daemon *d)
 		}
 		bury(d);
 		executions_bury(d);
+		endings_bury(d);
 		inits_bury(d);
+		ledger_turn(d);
 	}
 }
 
@@ -238,6 +249,7 @@ static void finish(struct daemon *d)
 	for (struct execution *x = d->executions; x; x = x->next)
 		x->dead = true;
 	executions_bury(d);
+	endings_abandon(d);
 	if (d->socket_path[0])
 		unlink(d->socket_path);
 	while (d->model.benches)
@@ -326,7 +338,11 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (a.doctor)
-		return doctor_main(a.json);
+		return doctor_main(a.ledger.json);
+	if (a.verify)
+		return ledger_verify_main(&a.ledger);
+	if (a.accept)
+		return ledger_accept_main(a.force);
 	if (a.unload)
 		return unload_main(a.force);
 	if (a.check)

@@ -13,8 +13,11 @@
 #include "base/io.h"
 #include "bench/box.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/listen.h"
 
-static const char *const kinds[] = { [GRANT_FILE] = "file", [GRANT_NET] = "net" };
+static const char *const kinds[] = {
+	[GRANT_FILE] = "file", [GRANT_NET] = "net", [GRANT_LISTEN] = "listen"
+};
 static const char *const origins[] = {
 	[ORIGIN_CREATED] = "created", [ORIGIN_ATTACHED] = "attached"
 };
@@ -183,6 +186,10 @@ void model_remove(struct model *model, struct bench *bench)
 	bm_target_close(&bench->target);
 	bm_close(bench->net);
 	json_object_put(bench->detached);
+	json_object_put(bench->history);
+	json_object_put(bench->outputs);
+	json_object_put(bench->denials);
+	json_object_put(bench->standing);
 	hosts_done(&bench->announced);
 	free(bench);
 }
@@ -316,7 +323,8 @@ struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_des
 {
 	struct bm_dest_key key = { .bench = bench->id,
 				   .port = htons(d->port),
-				   .protocol = d->protocol };
+				   .protocol = d->protocol,
+				   .side = d->listens ? BM_SIDE_LISTEN : BM_SIDE_OUT };
 
 	memcpy(key.address, d->address, sizeof(key.address));
 	return key;
@@ -348,6 +356,10 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 		bm_json_add_string(
 			json, "destination",
 			bm_destination_format(&g->hosts.list[0].list[0].to, destination));
+		return json;
+	}
+	if (g->kind == GRANT_LISTEN) {
+		listen_to_json(json, &g->hosts);
 		return json;
 	}
 	bm_json_add_string(json, "source", g->source);
@@ -451,6 +463,9 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	}
 	if (g->kind == GRANT_FILE) {
 		if (!file_from_json(json, g))
+			return -EBADMSG;
+	} else if (g->kind == GRANT_LISTEN) {
+		if (listen_from_json(json, &g->hosts, NULL) < 0 || !g->hosts.count)
 			return -EBADMSG;
 	} else if (take_string(json, "profile", g->profile, sizeof(g->profile))) {
 		if (grant_seal_from_json(json, g) < 0)

@@ -10,12 +10,19 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "bench/cgroup.h"
+#include "bench/limits.h"
 #include "bench/target.h"
 #include "gatekeeperd/backoff.h"
 #include "network/address.h"
 #include "policy/seal.h"
 
-enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_KIND_MAX };
+enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_LISTEN, GRANT_KIND_MAX };
+/* Data can leave by it, also to those who only ever ask: never beside a secret (the fourth rule).
+ */
+static inline bool grant_kind_is_egress(enum grant_kind kind)
+{
+	return kind == GRANT_NET || kind == GRANT_LISTEN;
+}
 enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
 /* BROKEN: found at a restart with some of its enforcement missing; frozen. */
 enum bench_state { BENCH_MAKING, BENCH_READY, BENCH_BROKEN, BENCH_STATE_MAX };
@@ -50,9 +57,16 @@ struct grant_host {
 	bool revoked; /* this one alone */
 };
 
+/* Where one of its destinations stands. */
+struct grant_place {
+	uint32_t host, dest;
+};
+
 struct grant_hosts {
 	struct grant_host *list;
 	size_t count;
+	struct grant_place *places; /* of all of them, by destination (destinations.c) */
+	size_t place_count;
 };
 
 struct grant {
@@ -81,7 +95,7 @@ struct grant {
 	char profile[BM_PROFILE_NAME_LEN]; /* "": one address */
 	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
 	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
-	struct grant_hosts hosts;
+	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
@@ -101,6 +115,14 @@ struct bench {
 	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
 	int net;                        /* its network, where shared: that outlives its init */
 	bool userns;                    /* it may make user namespaces */
+	bool ends;                      /* ending.c: it takes no grant and no execution any more */
+	bool halted;                    /* and was frozen for that */
+	bool tearing;                   /* its grants end with it */
+	bool frozen;                    /* by an operator, until thawed */
+	struct bm_limits limits;        /* created ones */
+	int64_t seconds;                /* it may live, once it is ready; 0: no end */
+	uint64_t deadline_ns;           /* CLOCK_BOOTTIME; when it is destroyed, 0: never */
+	struct backoff overdue;         /* of destroying it */
 	struct bm_cgroup_ref cgroup;
 	char created[40];
 	uint32_t last_grant;          /* the highest number ever used */
@@ -110,6 +132,7 @@ struct bench {
 	bool named;                   /* and an /etc/hosts */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
+	struct json_object *standing; /* record.h: what the next file of the ledger says again */
 	struct grant *grants;
 	size_t grant_count;
 	struct grant *revoked; /* file grants of which something may still be held */
@@ -120,6 +143,13 @@ struct bench {
 	uint32_t announced_grant;
 	struct grant_hosts announced;
 	struct grant *closed; /* revoked ones whose tombstone and exceptions stay */
+	/* For its receipt (receipt.h). */
+	struct json_object *history; /* grants that have ended, the newest of them; NULL */
+	size_t history_bytes;
+	uint64_t history_left; /* older ones */
+	uint64_t executions;
+	struct json_object *outputs; /* by grant id; NULL */
+	struct json_object *denials; /* NULL: not known */
 };
 
 struct model {
@@ -181,6 +211,12 @@ void grant_seal_to_json(struct json_object *json, const struct grant *grant);
 int grant_seal_from_json(struct json_object *json, struct grant *grant);
 /* What it was about to have is what it has. */
 void grant_refreshed(struct grant *grant);
+
+/* What it has of destinations, in or out, is all it has. */
+static inline bool grant_has_destinations(const struct grant *grant)
+{
+	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN;
+}
 
 /* The kernel's key of a destination. */
 struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_destination *d);

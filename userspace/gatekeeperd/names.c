@@ -24,34 +24,76 @@ static const char *path_of(const struct bench *bench, char path[64])
 	return path;
 }
 
-/* A line for each address, whatever its ports. */
-static size_t write_host(FILE *out, const struct grant_host *host)
+struct line {
+	uint8_t address[16];
+	size_t place;
+};
+
+static int compare_addresses(const void *a, const void *b)
 {
-	char text[INET6_ADDRSTRLEN];
+	const struct line *one = a, *other = b;
+	int r = memcmp(one->address, other->address, sizeof(one->address));
 
-	for (size_t i = 0; i < host->count; i++) {
-		const struct bm_destination *to = &host->list[i].to;
-		bool v4 = bm_destination_is_v4(to), again = false;
-
-		for (size_t k = 0; k < i; k++)
-			again |=
-				!memcmp(host->list[k].to.address, to->address, sizeof(to->address));
-		inet_ntop(v4 ? AF_INET : AF_INET6, to->address + (v4 ? 12 : 0), text, sizeof(text));
-		if (!again)
-			fprintf(out, "%s %s\n", text, host->name);
-	}
-	return host->count;
+	return r ?: (one->place > other->place) - (one->place < other->place);
 }
 
-static size_t write_grant(FILE *out, const struct grant *g)
+static int compare_places(const void *a, const void *b)
+{
+	const struct line *one = a, *other = b;
+
+	return (one->place > other->place) - (one->place < other->place);
+}
+
+static void write_line(FILE *out, const uint8_t address[16], const char *name)
+{
+	struct bm_destination d = {};
+	char text[INET6_ADDRSTRLEN];
+	bool v4;
+
+	memcpy(d.address, address, sizeof(d.address));
+	v4 = bm_destination_is_v4(&d);
+	inet_ntop(v4 ? AF_INET : AF_INET6, address + (v4 ? 12 : 0), text, sizeof(text));
+	fprintf(out, "%s %s\n", text, name);
+}
+
+/* A line for each address, whatever its ports, in the order of the seal: the first is tried first.
+ */
+static int write_host(FILE *out, const struct grant_host *host)
+{
+	autofree struct line *lines = calloc(host->count + 1, sizeof(*lines));
+	size_t count = 0;
+
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < host->count; i++) {
+		memcpy(lines[i].address, host->list[i].to.address, sizeof(lines[i].address));
+		lines[i].place = i;
+	}
+	qsort(lines, host->count, sizeof(*lines), compare_addresses);
+	for (size_t i = 0; i < host->count; i++)
+		if (!count ||
+		    memcmp(lines[count - 1].address, lines[i].address, sizeof(lines[i].address)))
+			lines[count++] = lines[i];
+	qsort(lines, count, sizeof(*lines), compare_places);
+	for (size_t i = 0; i < count; i++)
+		write_line(out, lines[i].address, host->name);
+	return 0;
+}
+
+static int write_grant(FILE *out, const struct grant *g, size_t *names)
 {
 	const struct grant_hosts *hosts = g->next_hosts.count ? &g->next_hosts : &g->hosts;
-	size_t names = 0;
+	int r = 0;
 
-	for (size_t i = 0; g->kind == GRANT_NET && i < hosts->count; i++)
-		if (*hosts->list[i].name && !hosts->list[i].revoked)
-			names += write_host(out, &hosts->list[i]);
-	return names;
+	for (size_t i = 0; r == 0 && g->kind == GRANT_NET && i < hosts->count; i++) {
+		const struct grant_host *host = &hosts->list[i];
+
+		if (!*host->name || host->revoked)
+			continue;
+		r = write_host(out, host);
+		*names += host->count;
+	}
+	return r;
 }
 
 static int write_all(const struct bench *bench, const struct grant *also, char **ret_text,
@@ -59,16 +101,17 @@ static int write_all(const struct bench *bench, const struct grant *also, char *
 {
 	size_t size = 0, names = 0;
 	FILE *out = open_memstream(ret_text, &size);
+	int r = 0;
 
 	if (!out)
 		return -ENOMEM;
 	fprintf(out, "127.0.0.1 localhost\n::1 localhost\n");
-	for (const struct grant *g = bench->grants; g; g = g->next)
-		names += write_grant(out, g);
-	if (also)
-		names += write_grant(out, also);
+	for (const struct grant *g = bench->grants; r == 0 && g; g = g->next)
+		r = write_grant(out, g, &names);
+	if (r == 0 && also)
+		r = write_grant(out, also, &names);
 	*ret_names = names;
-	return fclose(out) ? -ENOMEM : 0;
+	return fclose(out) ? -ENOMEM : r;
 }
 
 /* The same file is written to, since it is what is mounted. */
@@ -152,7 +195,7 @@ int names_update(struct daemon *d, struct bench *bench, const struct grant *also
 {
 	autofree char *text = NULL;
 	autoclose fd = -1;
-	size_t names;
+	size_t names = 0;
 	int r = write_all(bench, also, &text, &names);
 
 	if (r < 0)

@@ -23,7 +23,8 @@ void bench_net_find(struct bench *bench);
 /* The link or nothing, nft, and the kernel's table last; and back. */
 int bench_net_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err);
-/* Adds to warnings (an array) what on the host may swallow its packets. */
+/* Adds to warnings (an array) which of its hosts can't be reached, and what on the host may swallow
+ * its packets. */
 void bench_net_warn(const struct bench *bench, const struct grant *g, struct json_object *warnings);
 /* Of the part; of a host alone the link stays. *ret_sockets: connections that were ended. found (an
  * array): what else had to be. */
@@ -37,6 +38,13 @@ int net_close(struct daemon *d, struct bench *bench, const struct reach *reach,
  * ledger has both. */
 int net_open_next(struct daemon *d, struct bench *bench, const struct grant *g,
 		  struct bm_error *err);
+/* bm_nft_add() or bm_nft_remove() at the host's end of its link first, and then in its own network;
+ * each end as a whole or not at all. */
+int net_change_nft(const struct bench *bench, const struct bm_nft *nft,
+		   const struct bm_destination *list, size_t count,
+		   int (*change)(const struct bm_nft *nft, const struct bm_destination *list,
+				 size_t count, struct bm_error *err),
+		   struct bm_error *err);
 /* Into the second layer alone, which had been lost. */
 int net_open_nft(const struct grant *g, const struct bm_nft *nft, struct bm_error *err);
 

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "gatekeeperd/refresh.h"
+#include "policy/one.h"
 
 #define NAMES_MAX 4096
 #define PAGE_ROOM (BM_MESSAGE_MAX - 8192)
@@ -53,8 +54,12 @@ static int open_dir(int i, char path[PATH_MAX])
 int profile_find(const char *name, struct bm_profile *ret, char *ret_file, struct bm_error *err)
 {
 	char path[PATH_MAX], remedy[128];
-	int r = bm_profile_name_check(name, err);
+	int r;
 
+	ret_file[0] = '\0';
+	if (bm_one_is(name))
+		return bm_one_parse(name, strlen(name), ret, err);
+	r = bm_profile_name_check(name, err);
 	if (r < 0)
 		return r;
 	for (int i = 0;; i++) {
@@ -81,14 +86,14 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 {
 	autosealed sealed = {};
 	autoprofile profile = {};
-	autosealkey key = {};
+	autokey key = {};
 	char file[PATH_MAX];
 	int r = profile_find(name, &profile, file, err);
 
 	if (r == 0)
 		r = bm_seal_key_open(d->state_dir, 0, false, &key, err);
 	if (r == 0)
-		r = bm_seal_read(d->state_dir, 0, &key, name, time(NULL), &sealed, err);
+		r = bm_seal_read(d->state_dir, 0, &key, profile.name, time(NULL), &sealed, err);
 	if (r == 0)
 		r = bm_seal_fits(&sealed, &profile, err);
 	if (r < 0)
@@ -98,7 +103,8 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 	return 0;
 }
 
-void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next)
+void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next,
+		     struct json_object *reply)
 {
 	static const char *const words[] = {
 		[BM_SEAL_ADDED] = "added", [BM_SEAL_KEPT] = "kept", [BM_SEAL_DROPPED] = "dropped"
@@ -106,14 +112,30 @@ void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct
 	autofree struct bm_seal_difference *list = NULL;
 	size_t count = 0, of[3] = {};
 
-	if (bm_seal_diff(old, next, &list, &count) < 0)
-		return;
+	bm_seal_diff(old, next, &list, &count);
 	for (size_t i = 0; i < count; i++)
 		of[list[i].change]++;
 	daemon_log(LOG_LEVEL_INFO, "profile %s sealed: addresses %s %zu, %s %zu, %s %zu",
 		   next->name, words[BM_SEAL_ADDED], of[BM_SEAL_ADDED], words[BM_SEAL_KEPT],
 		   of[BM_SEAL_KEPT], words[BM_SEAL_DROPPED], of[BM_SEAL_DROPPED]);
-	grants_refresh(d, next);
+	bm_json_add(reply, "refreshed", grants_refresh(d, next));
+}
+
+struct json_object *profile_users(const struct daemon *d, const char *name)
+{
+	struct json_object *list = json_object_new_array();
+	char id[BM_GRANT_ID_LEN];
+
+	for (const struct bench *b = d->model.benches; b; b = b->next) {
+		for (const struct grant *g = b->grants; g; g = g->next) {
+			if (g->kind != GRANT_NET || strcmp(g->profile, name) ||
+			    json_object_array_length(list) == PROFILE_USERS)
+				continue;
+			snprintf(id, sizeof(id), "%s/%u", b->name, g->number);
+			json_object_array_add(list, json_object_new_string(id));
+		}
+	}
+	return list;
 }
 
 void profile_add_time(struct json_object *json, const char *key, int64_t seconds)
@@ -177,10 +199,12 @@ static const char *state_of(int r)
 
 static void look_at(struct daemon *d, const char *name, struct look *ret)
 {
-	autosealkey key = {};
+	autokey key = {};
 	int r = profile_find(name, &ret->profile, ret->file, &ret->err);
 
 	ret->defined = r == 0;
+	if (r == 0)
+		name = ret->profile.name;
 	if (r < 0) {
 		ret->state = r == -ENOENT ? "undefined" : "refused";
 		return;
@@ -206,11 +230,12 @@ static struct json_object *look_to_json(const struct look *look, const char *nam
 	struct json_object *json = json_object_new_object();
 	size_t addresses = 0;
 
-	bm_json_add_string(json, "name", name);
+	bm_json_add_string(json, "name", look->defined ? look->profile.name : name);
 	bm_json_add_string(json, "state", look->state);
 	if (look->defined) {
 		bm_json_add_string(json, "description", look->profile.description);
-		bm_json_add_string(json, "file", look->file);
+		if (look->file[0])
+			bm_json_add_string(json, "file", look->file);
 		bm_json_add_int(json, "max_age", look->profile.max_age);
 		bm_json_add_int(json, "overlap", look->profile.overlap);
 	}
@@ -264,7 +289,7 @@ static int name_of(struct bm_message *message, const char **ret, struct bm_error
 	*ret = bm_json_string(message->json, "name");
 	if (!*ret)
 		return bm_fail(err, EINVAL, "protocol", NULL, "\"name\" is missing");
-	return bm_profile_name_check(*ret, err);
+	return bm_one_is(*ret) ? 0 : bm_profile_name_check(*ret, err);
 }
 
 struct names {
@@ -277,17 +302,13 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void add_name(struct names *names, const char *file)
+static void add_name(struct names *names, const char *file, bool seals)
 {
-	size_t len = strlen(file);
 	char name[BM_PROFILE_NAME_LEN];
 
-	if (len < 6 || len - 5 >= sizeof(name) || strcmp(file + len - 5, ".json") ||
-	    names->count == NAMES_MAX)
-		return;
-	snprintf(name, sizeof(name), "%.*s", (int)(len - 5), file);
 	/* profile.schema.json stands beside them, and is none. */
-	if (bm_profile_name_check(name, NULL) < 0)
+	if (names->count == NAMES_MAX || bm_seal_file_name(file, name) < 0 ||
+	    (!seals && bm_one_is(name)))
 		return;
 	for (size_t i = 0; i < names->count; i++)
 		if (!strcmp(names->list[i], name))
@@ -296,13 +317,13 @@ static void add_name(struct names *names, const char *file)
 }
 
 /* Takes over fd, which may be below 0. */
-static void add_names(struct names *names, int fd)
+static void add_names(struct names *names, int fd, bool seals)
 {
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		add_name(names, entry->d_name);
+		add_name(names, entry->d_name, seals);
 }
 
 int request_profile_ls(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -323,10 +344,12 @@ int request_profile_ls(struct daemon *d, struct connection *c, struct bm_message
 		return r;
 	}
 	for (int i = 0; i < 2; i++)
-		add_names(&names, open_dir(i, path));
-	/* One whose definition has gone is sealed and can't be granted. */
-	add_names(&names, openat(d->state_dir, BM_SEAL_DIR,
-				 O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+		add_names(&names, open_dir(i, path), false);
+	/* Those of one; and one whose definition has gone is sealed and can't be granted. */
+	add_names(
+		&names,
+		openat(d->state_dir, BM_SEAL_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW),
+		true);
 	qsort(names.list, names.count, sizeof(names.list[0]), compare_names);
 	for (size_t i = 0; i < names.count; i++) {
 		struct look look = {};

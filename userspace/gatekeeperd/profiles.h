@@ -10,7 +10,11 @@
 /* The administrator's come before those that were installed (beside libexec/benchmon). */
 #define PROFILE_DIR "/etc/benchmon/profiles"
 
-/* The definition; file, of at least PATH_MAX, gets where it was found. -ENOENT: there is none. */
+/*
+ * The definition; file, of at least PATH_MAX, gets where it was found. -ENOENT: there is none. That
+ * of a profile of one (policy/one.h) is its name: file gets "", and ret->name the one way to write
+ * it.
+ */
 int profile_find(const char *name, struct bm_profile *ret, char *ret_file, struct bm_error *err);
 
 /*
@@ -21,9 +25,15 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 
 /*
  * next has taken the place of old (NULL: there was none), on disk and in the ledger. What running
- * Benches have been granted of the profile follows from here.
+ * Benches have been granted of the profile follows from here; the reply says of which: R of
+ * protocol/README.md.
  */
-void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next);
+void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next,
+		     struct json_object *reply);
+
+/* The grants of running Benches that are of it, as "b1/3"; at most PROFILE_USERS. */
+#define PROFILE_USERS 64
+struct json_object *profile_users(const struct daemon *d, const char *name);
 
 /* "2026-01-31T12:00:00.000000000Z" of a time of struct bm_sealed, under key. */
 void profile_add_time(struct json_object *json, const char *key, int64_t seconds);
@@ -31,19 +41,5 @@ void profile_add_time(struct json_object *json, const char *key, int64_t seconds
 /* Items from offset on until a message is full, and where to go on: "next". items stays the
  * caller's. */
 void profile_add_page(struct json_object *reply, struct json_object *items, size_t offset);
-
-/* sealing.c: resolving for this connection, or waiting for its confirmation. */
-struct sealing;
-/* While it resolves, the connection has nothing else to say. */
-bool sealing_busy(const struct sealing *sealing);
-/* What it has resolved awaits a confirmation. */
-bool sealing_open(const struct sealing *sealing);
-bool sealing_awaits(const struct sealing *sealing, const char *token);
-int sealing_confirm(struct daemon *d, struct connection *c, const char *how,
-		    struct json_object **ret_reply, struct bm_error *err);
-/* Ends its helper; freed with the connection, since the loop may still hold an event of it. */
-void sealing_abandon(struct daemon *d, struct sealing *sealing);
-/* Accepts NULL. */
-void sealing_free(struct sealing *sealing);
 
 #endif

@@ -304,14 +304,12 @@ int recall_end_outlived(struct bench *bench, struct json_object *found, struct b
 int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_error *err), void *arg,
 			struct bm_error *err)
 {
-	bool paused = bm_cgroup_frozen(&bench->cgroup);
-	int r = bm_cgroup_freeze(&bench->cgroup, true, err);
+	bool was;
+	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
 	if (r == 0)
 		r = fn(arg, err);
-	if (r == 0 && !paused)
-		r = bm_cgroup_freeze(&bench->cgroup, false, err);
-	return r;
+	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was || bench->halted, err) : r;
 }
 
 static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
@@ -401,16 +399,15 @@ static bool looks_clean(struct daemon *d, struct bench *bench)
  */
 static bool is_clean(struct daemon *d, struct bench *bench)
 {
-	bool paused = bm_cgroup_frozen(&bench->cgroup), clean;
+	bool was, clean;
 
 	if (!bench_alive(bench))
 		return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
 	if (!looks_clean(d, bench))
 		return false;
 	bench->cgroup.wait_ms = SHORT_MS;
-	clean = bm_cgroup_freeze(&bench->cgroup, true, NULL) == 0 && looks_clean(d, bench);
-	if (!paused)
-		bm_cgroup_freeze(&bench->cgroup, false, NULL);
+	clean = bm_cgroup_pause(&bench->cgroup, &was, NULL) == 0 && looks_clean(d, bench);
+	bm_cgroup_resume(&bench->cgroup, was || bench->halted, NULL);
 	bench->cgroup.wait_ms = 0;
 	return clean;
 }
@@ -501,5 +498,5 @@ void recall_review(struct daemon *d)
 	if (!held && !expiring && bm_recall_attached(d->kernel) &&
 	    bm_recall_detach(d->kernel, &err) < 0)
 		daemon_log_error("detach the hooks of a recall", &err);
-	daemon_timer(d, next);
+	daemon_timer(d, TIMER_RECALL, next);
 }

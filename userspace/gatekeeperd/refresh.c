@@ -2,6 +2,7 @@
 #include "gatekeeperd/refresh.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -10,6 +11,9 @@
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
+
+/* Of a reply; an error of each still fits a message. */
+#define TOLD_MAX 32
 
 static struct json_object *fields_of(const struct grant *g)
 {
@@ -23,6 +27,8 @@ static struct json_object *fields_of(const struct grant *g)
 static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 		 const struct bm_sealed *next, struct bm_error *err)
 {
+	char seal[sizeof(g->seal)];
+	int64_t expiry = g->seal_expiry;
 	struct json_object *fields;
 	autohosts hosts = {};
 	int r = hosts_of_sealed(next, &hosts);
@@ -31,6 +37,7 @@ static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 		return bm_fail_errno(err, -r, "hosts of profile %s", next->name);
 	hosts_inherit(&hosts, &g->hosts);
 	r = hosts_record(d, bench, g->number, &hosts, err);
+	memcpy(seal, g->seal, sizeof(seal));
 	if (r == 0)
 		r = bm_seal_digest(next, g->seal);
 	if (r < 0)
@@ -39,8 +46,11 @@ static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 	fields = fields_of(g);
 	grant_seal_to_json(fields, g);
 	r = bench_record(d, bench, "refresh", fields, err);
-	if (r < 0)
+	if (r < 0) {
+		memcpy(g->seal, seal, sizeof(seal));
+		g->seal_expiry = expiry;
 		return r;
+	}
 	hosts_done(&g->next_hosts);
 	g->next_hosts = hosts;
 	hosts = (struct grant_hosts){};
@@ -73,30 +83,107 @@ int net_refresh_end(struct daemon *d, struct bench *bench, struct grant *g, stru
 	return 0;
 }
 
+/* How many of the one the other has not; *ret_kept: how many of the one are to end before it does.
+ */
+static int count_missing(const struct grant_hosts *of, const struct grant_hosts *in, size_t *ret,
+			 size_t *ret_kept)
+{
+	struct grant all = { .kind = GRANT_NET, .hosts = *of };
+	struct grant other = { .kind = GRANT_NET, .hosts = *in };
+	autofree struct grant_dest *list = NULL;
+	size_t count, missing = 0, kept = 0;
+	int r = reach_list(&(struct reach){ .grant = &all }, &list, &count);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count; i++) {
+		missing += !grant_reaches(&other, &list[i].to);
+		kept += list[i].until != 0;
+	}
+	*ret = missing;
+	if (ret_kept)
+		*ret_kept = kept;
+	return 0;
+}
+
+/* The grant has both. */
+static void add_counts(struct json_object *json, const struct grant *g)
+{
+	size_t added, kept, dropped;
+
+	if (count_missing(&g->next_hosts, &g->hosts, &added, &kept) < 0 ||
+	    count_missing(&g->hosts, &g->next_hosts, &dropped, NULL) < 0)
+		return;
+	bm_json_add_int(json, "added", (int64_t)added);
+	bm_json_add_int(json, "kept", (int64_t)kept);
+	bm_json_add_int(json, "dropped", (int64_t)dropped);
+}
+
 static int refresh(struct daemon *d, struct bench *bench, struct grant *g,
-		   const struct bm_sealed *next, struct bm_error *err)
+		   const struct bm_sealed *next, struct json_object *told, struct bm_error *err)
 {
 	int r = begin(d, bench, g, next, err);
 
-	if (r == 0)
-		r = names_update(d, bench, NULL, err);
+	if (r < 0)
+		return r;
+	add_counts(told, g);
+	r = names_update(d, bench, NULL, err);
 	if (r == 0)
 		r = net_open_next(d, bench, g, err);
 	return r < 0 ? r : net_refresh_end(d, bench, g, err);
 }
 
-void grants_refresh(struct daemon *d, const struct bm_sealed *next)
+static struct json_object *tell(struct daemon *d, struct bench *bench, struct grant *g,
+				const struct bm_sealed *next)
 {
+	struct json_object *told = json_object_new_object();
+	char id[BM_GRANT_ID_LEN];
+	struct bm_error err = {};
+	int r;
+
+	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
+	bm_json_add_string(told, "grant", id);
+	r = refresh(d, bench, g, next, told, &err);
+	if (r < 0) {
+		bm_fail_errno(&err, -r, "refresh %s", id);
+		daemon_log_error("refresh a grant", &err);
+		bm_json_add(told, "error", bm_error_to_json(&err));
+	}
+	return told;
+}
+
+struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next)
+{
+	struct json_object *list = json_object_new_array();
+	char seal[BM_SEAL_DIGEST_LEN] = "";
+	size_t left_out = 0;
+
+	bm_seal_digest(next, seal);
 	for (struct bench *b = d->model.benches; b; b = b->next) {
 		if (b->state != BENCH_READY || !bench_alive(b))
 			continue;
 		for (struct grant *g = b->grants; g; g = g->next) {
-			struct bm_error err = {};
+			struct json_object *told;
 
-			if (g->kind == GRANT_NET && !strcmp(g->profile, next->name) &&
-			    refresh(d, b, g, next, &err) < 0)
-				daemon_log_error("refresh a grant", &err);
+			/* One that was just granted has it already. */
+			if (g->kind != GRANT_NET || strcmp(g->profile, next->name) ||
+			    (!strcmp(g->seal, seal) && !g->next_hosts.count))
+				continue;
+			told = tell(d, b, g, next);
+			if (json_object_array_length(list) < TOLD_MAX) {
+				json_object_array_add(list, told);
+				continue;
+			}
+			json_object_put(told);
+			left_out++;
 		}
 	}
+	if (left_out) {
+		struct json_object *more = json_object_new_object();
+
+		bm_json_add_int(more, "left_out", (int64_t)left_out);
+		json_object_array_add(list, more);
+	}
 	recall_review(d);
+	return list;
 }

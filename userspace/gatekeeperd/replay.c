@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/receipt.h"
+#include "gatekeeperd/record.h"
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
@@ -36,15 +39,17 @@ static void take_place(struct bench *bench, struct json_object *json)
 		snprintf(bench->cgroup.path, sizeof(bench->cgroup.path), "%s", cgroup);
 }
 
-static int replay_begin(struct daemon *d, struct json_object *json, const char *name, uint32_t id)
+static int replay_begin(struct daemon *d, struct json_object *json, const char *name, uint32_t id,
+			bool again)
 {
 	const char *container = bm_json_string(json, "container");
 	const char *created = bm_json_string(json, "created");
 	struct bench *bench;
 	int64_t slot = 0;
 
-	/* Ids only grow. */
-	if (id <= d->model.last_bench)
+	/* Ids only grow; those said again are not new. */
+	if (again ? id > d->model.last_bench || model_find_id(&d->model, id)
+		  : id <= d->model.last_bench)
 		return -EBADMSG;
 	/* A Bench whose end could not be written: the name was free when this one took it. */
 	bench = model_find(&d->model, name);
@@ -60,7 +65,8 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	bench->begun = true;
 	bench->userns = bm_json_bool(json, "userns");
 	take_place(bench, json);
-	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0)
+	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0 ||
+	    lifetime_replay(json, bench) < 0)
 		return -EBADMSG;
 	return bench_origin_parse(bm_json_string(json, "origin"), &bench->origin);
 }
@@ -106,6 +112,8 @@ static int replay_revoke(struct bench *bench, struct json_object *json)
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
+	receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
+		      bm_json_string(json, "reason") ?: "revoked");
 	if (grant->kind != GRANT_FILE) {
 		bench_remove_grant(bench, grant);
 		return 0;
@@ -156,18 +164,26 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		  struct bm_error *err)
 {
 	const char *name = bm_json_string(json, "bench");
+	bool again = !strcmp(event, "state");
 	struct daemon *d = ctx;
 	struct bench *bench;
 	int64_t id;
 	int r = 0;
 
+	if (again)
+		event = bm_json_string(json, "was") ?: event;
+	if (!strcmp(event, "begin") && bm_json_int(json, "last_bench", &id) == 0 && id > 0 &&
+	    id <= UINT32_MAX)
+		d->model.last_bench = (uint32_t)id;
 	if (!name)
 		return 0; /* about no Bench */
 	if (!bm_bench_name_valid(name) || bm_json_int(json, "bench_id", &id) < 0 || id <= 0 ||
 	    id > UINT32_MAX)
 		return bad_line(n, event, err);
 	if (!strcmp(event, "create") || !strcmp(event, "attach")) {
-		r = replay_begin(d, json, name, (uint32_t)id);
+		r = replay_begin(d, json, name, (uint32_t)id, again);
+		if (r == 0)
+			standing_keep(model_find_id(&d->model, (uint32_t)id), event, json);
 		return r < 0 ? bad_line(n, event, err) : 0;
 	}
 	bench = model_find_id(&d->model, (uint32_t)id);
@@ -179,6 +195,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		take_place(bench, json);
 		r = bench_shared_parse(bm_json_get(json, "shared", json_type_array),
 				       &bench->shared);
+		if (r == 0)
+			r = lifetime_replay(json, bench);
 		bench->state = BENCH_READY;
 	} else if (!strcmp(event, "own-objects")) {
 		json_object_put(bench->detached);
@@ -190,11 +208,18 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);
+	} else if (!strcmp(event, "exec")) {
+		bench->executions++;
+	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {
+		bench->frozen = *event == 'f';
 	} else if (!strcmp(event, "revoke")) {
 		r = replay_revoke(bench, json);
 	} else if (!strcmp(event, "destroy") || !strcmp(event, "detach")) {
 		model_remove(&d->model, bench);
+		return 0;
 	}
+	if (r == 0)
+		standing_keep(bench, event, json);
 	return r < 0 ? bad_line(n, event, err) : 0;
 }
 
@@ -224,7 +249,9 @@ static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_
 	struct bench *bench = model_find_id(ctx, key->bench);
 	struct grant *grant = bench ? bench_grant(bench, value->grant) : NULL;
 
-	struct bm_destination d = { .protocol = key->protocol, .port = ntohs(key->port) };
+	struct bm_destination d = { .protocol = key->protocol,
+				    .port = ntohs(key->port),
+				    .listens = key->side == BM_SIDE_LISTEN };
 
 	memcpy(d.address, key->address, sizeof(d.address));
 	return grant && grant_reaches(grant, &d);

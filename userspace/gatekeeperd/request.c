@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The requests that only look. */
 #include "gatekeeperd/daemon.h"
+#include "gatekeeperd/lifetime.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/network.h"
 
 #include <errno.h>
@@ -61,6 +63,13 @@ static struct json_object *refused_of(const struct bench *b, const struct bm_sta
 	return json;
 }
 
+static const char *state_of(const struct bench *b)
+{
+	if (!bench_alive(b))
+		return "ended";
+	return b->frozen ? "frozen" : bench_state_name(b->state);
+}
+
 struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_t offset,
 				  bool with_grants, size_t *ret_next)
 {
@@ -73,7 +82,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 		denied += stats.count[hook][BM_DENY];
 	bm_json_add_string(json, "name", b->name);
 	bm_json_add_int(json, "id", b->id);
-	bm_json_add_string(json, "state", bench_alive(b) ? bench_state_name(b->state) : "ended");
+	bm_json_add_string(json, "state", state_of(b));
 	bm_json_add_string(json, "origin", bench_origin_name(b->origin));
 	if (b->container[0])
 		bm_json_add_string(json, "container", b->container);
@@ -84,6 +93,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add_int(json, "pid", b->pid);
 	bm_json_add_string(json, "cgroup", b->cgroup.path);
 	bm_json_add_string(json, "created", b->created);
+	lifetime_add(json, b);
 	bm_json_add_int(json, "grant_count", (int64_t)b->grant_count);
 	bm_json_add_int(json, "denied", (int64_t)denied);
 	bm_json_add_int(json, "lost", (int64_t)stats.lost);
@@ -104,6 +114,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 			if (i < offset)
 				continue;
 			item = grant_to_json(b, g);
+			listen_add_at(item, b, g);
 			used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
 			if (used > REPLY_ROOM) {
 				json_object_put(item);

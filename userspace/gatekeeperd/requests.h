@@ -27,6 +27,8 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(attach)                                                                                  \
 	X(adopt)                                                                                   \
 	X(detach)                                                                                  \
+	X(freeze)                                                                                  \
+	X(thaw)                                                                                    \
 	X(destroy)                                                                                 \
 	X(grant)                                                                                   \
 	X(confirm)                                                                                 \
@@ -34,11 +36,16 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(ls)                                                                                      \
 	X(show)                                                                                    \
 	X(events)                                                                                  \
+	X(ledger)                                                                                  \
+	X(ledger_rotate)                                                                           \
+	X(receipts)                                                                                \
+	X(receipt)                                                                                 \
 	X(profile_ls)                                                                              \
 	X(profile_show)                                                                            \
 	X(profile_verify)                                                                          \
 	X(profile_seal)                                                                            \
 	X(profile_refresh)                                                                         \
+	X(profile_unseal)                                                                          \
 	X(profile_pending)                                                                         \
 	X(exec)
 

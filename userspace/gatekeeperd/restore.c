@@ -17,6 +17,7 @@
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/nested.h"
@@ -46,7 +47,7 @@ static bool in_force(struct daemon *d, const struct bench *bench, const struct g
 {
 	struct bm_grant there;
 
-	if (g->kind == GRANT_NET)
+	if (grant_has_destinations(g))
 		return any_there(d, bench, g);
 	return bm_grant_get(d->kernel, bench->id, g->object, &there) == 0 && there.rights;
 }
@@ -60,7 +61,7 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 		   bench->name, *nft->link ? " of " : "", nft->link);
 	r = bm_nft_setup(nft, err);
 	for (const struct grant *g = bench->grants; g && r == 0; g = g->next)
-		if (g->kind == GRANT_NET)
+		if (grant_has_destinations(g))
 			r = net_open_nft(g, nft, err);
 	return r;
 }
@@ -69,17 +70,17 @@ static int remake_nft(const struct bench *bench, const struct bm_nft *nft, struc
 static int prune_table(const struct bench *bench, const struct bm_nft *nft, struct bm_error *err)
 {
 	autofree struct bm_destination *list = NULL;
-	size_t count = 0;
+	size_t count = 0, beyond = 0;
 	int r = bm_nft_list(nft, &list, &count, NULL);
 
 	if (r == -ENOENT)
 		return remake_nft(bench, nft, err);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "nft of Bench %s", bench->name);
-	for (size_t i = 0; r == 0 && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (!bench_reaches(bench, &list[i]))
-			r = bm_nft_remove(nft, &list[i], err);
-	return r;
+			list[beyond++] = list[i];
+	return bm_nft_remove(nft, list, beyond, err);
 }
 
 static int prune_nft(const struct bench *bench, struct bm_error *err)
@@ -104,7 +105,7 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 	names_find(bench);
 	for (struct grant *g = bench->grants; g && r == 0; g = next) {
 		next = g->next;
-		bench->linked |= g->kind == GRANT_NET;
+		bench->linked |= grant_has_destinations(g);
 		if (!in_force(d, bench, g))
 			r = grant_revoke(d, bench, g, NULL, err);
 		else if (g->next_hosts.count)
@@ -219,6 +220,17 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 		       "parts of its enforcement, or its namespaces, are not what they were");
 }
 
+/* As an operator left it, and not as a daemon did that was killed while it looked. */
+static int keep_still(const struct bench *bench, struct bm_error *err)
+{
+	if (bench->cgroup.fd < 0)
+		return 0;
+	if (bench->frozen)
+		return bm_cgroup_freeze(&bench->cgroup, true, err);
+	return bm_cgroup_forgotten(&bench->cgroup) ? bm_cgroup_resume(&bench->cgroup, false, err)
+						   : 0;
+}
+
 /*
  * One Bench that can't be restored must not keep the others from being governed: it is frozen, said
  * to be broken, and waits to be ended.
@@ -228,8 +240,11 @@ static void restore_or_break(struct daemon *d, struct bench *bench)
 	uint32_t id = bench->id;
 	struct bm_error err = {};
 
-	if (restore_bench(d, bench, &err) == 0)
-		return;
+	if (restore_bench(d, bench, &err) == 0) {
+		bench = model_find_id(&d->model, id);
+		if (!bench || keep_still(bench, &err) == 0)
+			return;
+	}
 	daemon_log_error("restore a Bench", &err);
 	bench = model_find_id(&d->model, id);
 	if (!bench)
@@ -284,6 +299,7 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 	}
 	d->restoring = false;
 	recall_review(d);
+	lifetime_review(d);
 	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;

@@ -11,10 +11,12 @@
 #include "base/io.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/listen.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/receipt.h"
 
 #define ENDING_FIRST_NS 5000000000ull
 #define ENDING_MAX_NS 300000000000ull
@@ -63,7 +65,9 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		 struct bm_error *err)
 {
 	struct json_object *found = json_object_new_array(), *fields;
+	char now[40];
 	bool file = g->kind == GRANT_FILE;
+	const char *reason = has_expired(g) ? "expired" : bench->tearing ? "ended" : NULL;
 	size_t sockets = 0;
 	int r = file ? revoke_file(d, bench, g, found, err)
 		     : bench_net_revoke(d, bench, &(struct reach){ g, NULL }, found, &sockets, err);
@@ -84,8 +88,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	bm_json_add_int(fields, "grant", g->number);
 	if (g->closed)
 		bm_json_add_bool(fields, "closed", true);
-	if (has_expired(g))
-		bm_json_add_string(fields, "reason", "expired");
+	if (reason)
+		bm_json_add_string(fields, "reason", reason);
 	if (file)
 		add_mounts(fields, g);
 	else
@@ -95,7 +99,11 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	json_object_put(found);
 	r = bench_record(d, bench, "revoke", fields, err);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
+	now_text(now);
+	receipt_grant(bench, g, now, reason ?: "revoked");
 	/* Taken back it is, whether or not the ledger could say so. */
+	if (g->kind == GRANT_LISTEN)
+		listen_revoked(d, bench, g);
 	nested_revoked(d, bench, g);
 	if (!file)
 		names_changed(d, bench);

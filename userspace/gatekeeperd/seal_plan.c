@@ -12,11 +12,23 @@
 
 #define FROM_PROFILE "profile"
 
-static int too_many(struct bm_error *err)
+/* add_host() or add_address() of the seal has failed: out of room, or out of memory. */
+static int no_room_for_host(const struct bm_sealed *sealed, struct bm_error *err)
 {
+	if (sealed->host_count < BM_SEALED_HOSTS)
+		return bm_fail_errno(err, ENOMEM, "hosts of a profile");
+	return bm_fail(err, E2BIG, "profile", "split the profile", "more than %d hosts and ports",
+		       BM_SEALED_HOSTS);
+}
+
+static int no_room_for_address(const struct bm_sealed_host *host, struct bm_error *err)
+{
+	if (host->address_count < BM_SEALED_ADDRESSES)
+		return bm_fail_errno(err, ENOMEM, "addresses of a profile");
 	return bm_fail(err, E2BIG, "profile", "split the profile",
-		       "more than %d hosts, or more than %d addresses of one", BM_SEALED_HOSTS,
-		       BM_SEALED_ADDRESSES);
+		       "%s%s with port %u/%s: more than %d addresses",
+		       host->host[0] ? "host " : "given addresses", host->host, host->port,
+		       host->protocol == IPPROTO_UDP ? "udp" : "tcp", BM_SEALED_ADDRESSES);
 }
 
 /* One that is there already is the same one: it may be named by an entry and be discovered. */
@@ -37,7 +49,7 @@ static int add_host(struct bm_sealed *next, const char *name, uint8_t protocol, 
 	}
 	host = bm_sealed_add_host(next);
 	if (!host)
-		return too_many(err);
+		return no_room_for_host(next, err);
 	snprintf(host->host, sizeof(host->host), "%s", name);
 	snprintf(host->from, sizeof(host->from), "%s", from);
 	host->protocol = protocol;
@@ -60,7 +72,7 @@ static int add_address(struct bm_sealed *next, const struct bm_profile_entry *en
 		return r;
 	address = bm_sealed_add_address(host);
 	if (!address)
-		return too_many(err);
+		return no_room_for_address(host, err);
 	address->destination = *d;
 	return 0;
 }
@@ -172,6 +184,15 @@ static void note_refused(struct json_object *notes, const struct bm_sealed_host 
 	json_object_array_add(notes, note);
 }
 
+static const char *remedy_of(const struct bm_profile *profile, const struct bm_error *why)
+{
+	if (!strstr(why->rule, "private"))
+		return "look at who answers for that name";
+	return profile->one ? "pass --private to `grant` or `profile seal` if this very address is "
+			      "meant"
+			    : "list it in \"private\" of the profile if this very address is meant";
+}
+
 static int take_addresses(const struct bm_profile *profile, const struct bm_resolved *resolved,
 			  int64_t now, struct bm_sealed_host *host, struct json_object *notes,
 			  struct bm_error *err)
@@ -190,18 +211,14 @@ static int take_addresses(const struct bm_profile *profile, const struct bm_reso
 		}
 		address = bm_sealed_add_address(host);
 		if (!address)
-			return too_many(err);
+			return no_room_for_address(host, err);
 		address->destination = d;
 		address->ttl = resolved->addresses[i].ttl;
 		address->seen = now;
 	}
 	if (host->address_count)
 		return 0;
-	return bm_fail(err, EPERM, why.rule,
-		       strstr(why.rule, "private")
-			       ? "list it in \"private\" of the profile if this "
-				 "very address is meant"
-			       : "look at who answers for that name",
+	return bm_fail(err, EPERM, why.rule, remedy_of(profile, &why),
 		       "%s has no address that may be sealed: %.200s", host->host, why.message);
 }
 

@@ -44,7 +44,7 @@ static void add_host(const struct bench *bench, struct json_object *json)
 	const struct grant_host *host;
 	const struct grant *g;
 	struct bm_destination d;
-	char hint[64];
+	char hint[BM_PROFILE_NAME_LEN + 32];
 
 	if (!text || bm_destination_parse(text, &d, NULL) < 0)
 		return;

@@ -12,6 +12,7 @@
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/record.h"
 #include "gatekeeperd/replay.h"
 
 static int open_cgroup(struct bench *bench)
@@ -73,7 +74,7 @@ int unload_main(bool force)
 	/* Under the ledger's lock, so that no daemon adopts what is being removed. */
 	d.state_dir = open(BM_LEDGER_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r == 0 && d.state_dir >= 0)
-		r = bm_ledger_open(d.state_dir, &d.ledger, &err);
+		r = ledger_open(&d, &err);
 	if (r == 0 && force && d.ledger)
 		r = kill_all(&d, &err);
 	if (r == 0)

@@ -248,7 +248,8 @@ int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *
 	return bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, ret);
 }
 
-/* Every flag narrows, but for the one that allows. NESTED comes and goes with the grants. */
+/* Every flag narrows, but for the one that allows. NESTED and LISTENS come and go with the grants.
+ */
 static bool as_strict(uint32_t found, uint32_t wanted)
 {
 	return !(wanted & ~found) && !(found & ~wanted & BM_BENCH_USERNS);
@@ -278,6 +279,21 @@ bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id
 			return false;
 	}
 	return true;
+}
+
+/* The kernel puts a copy in the old one's place, so that no program sees half of it. */
+int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
+		     struct bm_error *err)
+{
+	struct bm_cgroup know;
+	int r = bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know);
+
+	if (r == 0 && !(know.flags & BM_BENCH_LISTENS) != listens)
+		return 0;
+	know.flags ^= BM_BENCH_LISTENS;
+	if (r == 0)
+		r = bpf_map_update_elem(kernel->map.cgroups, &cgroup_id, &know, BPF_EXIST);
+	return r < 0 ? bm_fail_errno(err, -r, "cgroup storage") : 0;
 }
 
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret)

@@ -14,7 +14,9 @@
 	X(benches)                                                                                 \
 	X(objects)                                                                                 \
 	X(grants)                                                                                  \
-	X(excepts) X(destinations) X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells)
+	X(excepts)                                                                                 \
+	X(destinations)                                                                            \
+	X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \
@@ -54,6 +56,7 @@ struct bm_kernel {
 	int program[BM_CGROUP_PROGRAM_MAX];
 	int recall[BM_RECALL_PROGRAM_MAX];
 	int queued_list;                   /* an iterator */
+	int strangers, socket_cgroups;     /* others */
 	volatile struct bm_config *config; /* the programs' own memory, mapped */
 	struct ring_buffer *ring;
 	void (*event)(void *ctx, const void *record, size_t size);

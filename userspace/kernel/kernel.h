@@ -70,6 +70,13 @@ int bm_dest_drop(struct bm_kernel *kernel, const struct bm_dest_key *key);
 bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key);
 
 /*
+ * Whether packets of the Bench are looked up by its own ports too: before the first entry of that
+ * side, and not after the last. Without it they are not found.
+ */
+int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
+		     struct bm_error *err);
+
+/*
  * Drops each entry of the Bench (0: of every Bench) for which keep says false; keep NULL drops
  * all of them, one of its functions NULL none of its kind. What adoption and the end of a Bench are
  * made of.
@@ -100,9 +107,31 @@ bool bm_recall_attached(struct bm_kernel *kernel);
 int bm_queued_count(struct bm_kernel *kernel, uint32_t bench, size_t *ret_count,
 		    struct bm_error *err);
 
+/*
+ * -EBUSY, with the reason, when a process of the Bench has a socket that no wall would meet again:
+ * of a family that a Bench may not have, or for the network and made outside of its cgroup.
+ */
+int bm_strangers_check(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
+
+/*
+ * Adds to a list on the heap, which stays the caller's, the ids of the cgroups that the Bench's
+ * sockets are of: among them those that were removed. Each is there once.
+ */
+int bm_socket_cgroups(struct bm_kernel *kernel, uint32_t bench, uint64_t **list, size_t *count,
+		      struct bm_error *err);
+
 /* A file that the runtime or the operator gave a process of the Bench; device as st_dev. */
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 bool bm_carried(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
+
+/*
+ * Where the ledger ends, kept in the kernel for as long as the programs are. bm_pinned_end_get()
+ * needs no struct bm_kernel: -ENOENT where nothing is pinned, n 0 where nothing was put.
+ */
+int bm_ledger_end_put(struct bm_kernel *kernel, const struct bm_ledger_end *end);
+int bm_pinned_end_get(struct bm_ledger_end *ret);
+/* 0 also where nothing is pinned. */
+int bm_pinned_end_put(const struct bm_ledger_end *end);
 
 /* Waits until no program that began before the call still runs: a removed entry may be in use. */
 int bm_kernel_settle(void);

@@ -378,7 +378,10 @@ static int adopt(struct bm_kernel *kernel, struct bm_error *err)
 		if (r < 0)
 			return r;
 	}
-	return open_pin("programs", "queued_list", &kernel->queued_list, err);
+	r = open_pin("programs", "queued_list", &kernel->queued_list, err);
+	if (r == 0)
+		r = open_pin("programs", "strangers", &kernel->strangers, err);
+	return r < 0 ? r : open_pin("programs", "socket_cgroups", &kernel->socket_cgroups, err);
 }
 
 int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
@@ -393,7 +396,7 @@ int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
 	memset(&kernel->map, 0xff, sizeof(kernel->map));
 	memset(kernel->program, 0xff, sizeof(kernel->program));
 	memset(kernel->recall, 0xff, sizeof(kernel->recall));
-	kernel->queued_list = -1;
+	kernel->queued_list = kernel->strangers = kernel->socket_cgroups = -1;
 	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
 		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
 			       "no bpffs at " BM_BPFFS);
@@ -427,6 +430,8 @@ void bm_kernel_close(struct bm_kernel *kernel)
 	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
 		bm_close(kernel->recall[i]);
 	bm_close(kernel->queued_list);
+	bm_close(kernel->strangers);
+	bm_close(kernel->socket_cgroups);
 	free(kernel);
 }
 

@@ -82,26 +82,6 @@ bool bm_recall_attached(struct bm_kernel *kernel)
 	return false;
 }
 
-int bm_queued_count(struct bm_kernel *kernel, uint32_t bench, size_t *ret_count,
-		    struct bm_error *err)
-{
-	autoclose link = bpf_link_create(kernel->queued_list, 0, BPF_TRACE_ITER, NULL);
-	autoclose fd = link < 0 ? -1 : bpf_iter_create(link);
-	uint32_t found[256];
-	size_t count = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return bm_fail_errno(err, errno, "look for what is queued in sockets");
-	while ((n = read(fd, found, sizeof(found))) > 0)
-		for (size_t i = 0; i < (size_t)n / sizeof(found[0]); i++)
-			count += found[i] == bench;
-	if (n < 0)
-		return bm_fail_errno(err, errno, "look for what is queued in sockets");
-	*ret_count = count;
-	return 0;
-}
-
 static struct bm_carried_key carried_key(uint32_t bench, uint64_t device, uint64_t inode)
 {
 	return (struct bm_carried_key){ .bench = bench,

@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define RULE "a destination is ADDRESS:PORT[/tcp|/udp]"
-#define REMEDY "write 198.51.100.10:443, [2001:db8::1]:443 or 198.51.100.10:53/udp"
+#define RULE "a destination is HOST:PORT or ADDRESS:PORT[/tcp|/udp]"
+#define REMEDY "write a.test:443, 198.51.100.10:443, [2001:db8::1]:443 or 198.51.100.10:53/udp"
 
 /* The longest that can be right: an IPv6 address of 45 bytes, "[]:65535/tcp". */
 #define TEXT_MAX 60
@@ -18,7 +19,39 @@ static const uint8_t v4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff 
 bool bm_destination_equal(const struct bm_destination *a, const struct bm_destination *b)
 {
 	return !memcmp(a->address, b->address, sizeof(a->address)) && a->port == b->port &&
-	       a->protocol == b->protocol;
+	       a->protocol == b->protocol && a->listens == b->listens;
+}
+
+int bm_destination_compare(const struct bm_destination *a, const struct bm_destination *b)
+{
+	int r = memcmp(a->address, b->address, sizeof(a->address));
+
+	r = r ?: a->protocol - b->protocol;
+	r = r ?: a->listens - b->listens;
+	return r ?: a->port - b->port;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return bm_destination_compare(a, b);
+}
+
+size_t bm_destinations_sort(struct bm_destination *list, size_t count)
+{
+	size_t left = 0;
+
+	if (count)
+		qsort(list, count, sizeof(*list), compare);
+	for (size_t i = 0; i < count; i++)
+		if (!left || !bm_destination_equal(&list[left - 1], &list[i]))
+			list[left++] = list[i];
+	return left;
+}
+
+bool bm_destinations_have(const struct bm_destination *list, size_t count,
+			  const struct bm_destination *d)
+{
+	return count && bsearch(d, list, count, sizeof(*list), compare);
 }
 
 bool bm_destination_is_v4(const struct bm_destination *d)
@@ -105,8 +138,7 @@ static int parse_v4(const char *host, uint8_t ret[16], struct bm_error *err)
 		return bm_fail(err, EINVAL, RULE, REMEDY, "the address is missing");
 	/* inet_aton() would take 127.1, 0x7f.1 and 0177.0.0.1, and a resolver goes even further. */
 	if (!number)
-		return bm_fail(err, EINVAL, RULE,
-			       "HOST:PORT needs a sealed profile; give the address",
+		return bm_fail(err, EINVAL, RULE, "give the address",
 			       "\"%.46s\" is a name, not an address", host);
 	memcpy(ret, v4_prefix, sizeof(v4_prefix));
 	if (inet_pton(AF_INET, host, ret + 12) != 1)
@@ -154,8 +186,7 @@ int bm_destination_parse(const char *text, struct bm_destination *ret, struct bm
 	if (r < 0)
 		return r;
 	if (strlen(text) > TEXT_MAX)
-		return bm_fail(err, EINVAL, RULE,
-			       "HOST:PORT needs a sealed profile; give the address",
+		return bm_fail(err, EINVAL, RULE, "give the address",
 			       "the destination is longer than any ADDRESS:PORT");
 	snprintf(copy, sizeof(copy), "%s", text);
 	slash = strchr(copy, '/');
@@ -168,6 +199,68 @@ int bm_destination_parse(const char *text, struct bm_destination *ret, struct bm
 	if (r < 0)
 		return r;
 	*ret = d;
+	return 0;
+}
+
+/* A byte that some name may have, in whatever alphabet, and no IPv4 address. */
+static bool of_names(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c & 0x80 ||
+	       (c && strchr("-_*", c));
+}
+
+bool bm_destination_is_name(const char *text, size_t len)
+{
+	size_t at = 0, colons = 0, hex = 0;
+
+	if (!len || text[0] == '[')
+		return false;
+	while (at < len && text[at] != ':' && text[at] != '/' && !of_names(text[at]))
+		at++;
+	if (at == len || !of_names(text[at]))
+		return false;
+	/* fe80::1%eth0 is an address too, if a wrong one. */
+	while (hex < len && text[hex] && strchr("0123456789abcdefABCDEF.:", text[hex]))
+		colons += text[hex++] == ':';
+	return colons < 2 || (hex < len && text[hex] != '%' && text[hex] != '/');
+}
+
+int bm_destination_split(const char *text, size_t len, size_t *ret_host_len, uint16_t *ret_port,
+			 uint8_t *ret_protocol, struct bm_error *err)
+{
+	const char *slash = memchr(text, '/', len), *scheme = memmem(text, len, "://", 3);
+	size_t end = slash ? (size_t)(slash - text) : len, host;
+	const char *colon = memchr(text, ':', end);
+	uint8_t protocol = IPPROTO_TCP;
+	char rest[TEXT_MAX + 1];
+	uint16_t port;
+	int r = 0;
+
+	if (scheme)
+		return bm_fail(err, EINVAL, RULE, "write HOST:PORT alone: no scheme, no path",
+			       "\"://\" at byte %zu does not belong in a destination",
+			       (size_t)(scheme - text) + 1);
+	host = colon ? (size_t)(colon - text) : end;
+	/* Behind the name: it alone may have bytes that are a name's own business. */
+	for (size_t i = host; i < len; i++)
+		if (text[i] < 0x21 || text[i] > 0x7e)
+			return bm_fail(err, EINVAL, RULE, REMEDY,
+				       "byte 0x%02x at %zu does not belong in a destination",
+				       (unsigned char)text[i], i + 1);
+	if (slash) {
+		snprintf(rest, sizeof(rest), "%.*s", (int)(len - end - 1), slash + 1);
+		r = parse_protocol(rest, &protocol, err);
+	}
+	if (r < 0)
+		return r;
+	snprintf(rest, sizeof(rest), "%.*s", colon ? (int)(end - host - 1) : 0,
+		 colon ? colon + 1 : "");
+	r = parse_port(rest, &port, err);
+	if (r < 0)
+		return r;
+	*ret_host_len = host;
+	*ret_port = port;
+	*ret_protocol = protocol;
 	return 0;
 }
 

@@ -87,6 +87,13 @@ static const struct range *find(const uint8_t address[16])
 	return NULL;
 }
 
+const char *bm_address_never(const struct bm_destination *d)
+{
+	const struct range *range = find(d->address);
+
+	return range && range->kind == NEVER ? range->what : NULL;
+}
+
 static int refuse(const struct bm_destination *d, const struct range *range, const char *embedded,
 		  struct bm_error *err)
 {

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "network/host.h"
+#include "network/link_route.h"
 #include "network/rtnl.h"
 #include "network/sysctl.h"
 
@@ -20,6 +21,8 @@ struct link {
 	struct mnl_socket *host;
 	struct bm_interface end; /* on the host; index 0: not there */
 	char name[IF_NAMESIZE];
+	struct bm_pair pairs[2]; /* one of each family that is needed */
+	size_t pair_count;
 };
 
 /*
@@ -111,60 +114,6 @@ static int check_own(const struct link *l, struct bm_error *err)
 	return 0;
 }
 
-/* Where the destination lies, seen from where s is. name gets the interface. */
-static int find_route(struct mnl_socket *s, const struct bm_destination *d, struct bm_route *ret,
-		      char name[IF_NAMESIZE], struct bm_error *err)
-{
-	char text[BM_DESTINATION_LEN];
-	struct bm_interface oif;
-	int r = bm_rtnl_route_to(s, d, ret);
-
-	bm_destination_format(d, text);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "the host has no route to %s", text);
-	if (ret->type == RTN_LOCAL)
-		return 0;
-	if (ret->type != RTN_UNICAST)
-		return bm_fail(err, EPERM, "never sealed", "give the address of one machine",
-			       "%s is a broadcast or multicast address here", text);
-	if_indextoname((unsigned int)ret->oif, name);
-	return bm_rtnl_interface(s, name, &oif) == 0 && oif.group == BM_LINK_GROUP
-		       ? bm_fail(err, EPERM, "no Bench reaches another", NULL,
-				 "%s is the address of a Bench", text)
-		       : 0;
-}
-
-int bm_link_reachable(int netns, const struct bm_destination *d, struct bm_error *err)
-{
-	autonetlink *s = NULL;
-	char name[IF_NAMESIZE] = "?";
-	struct bm_route route;
-	int r = bm_netlink_open(netns, NETLINK_ROUTE, &s, err);
-
-	return r < 0 ? r : find_route(s, d, &route, name, err);
-}
-
-/* Refuses what no link can reach, before anything is changed. */
-static int check_route(const struct link *l, const struct bm_destination *d, struct bm_route *ret,
-		       struct bm_error *err)
-{
-	char text[BM_DESTINATION_LEN], name[IF_NAMESIZE] = "?", remedy[192];
-	int on = 0, r = find_route(l->host, d, ret, name, err);
-
-	if (r < 0 || ret->type == RTN_LOCAL || bm_destination_is_v4(d))
-		return r;
-	bm_destination_format(d, text);
-	bm_sysctl_read(AF_INET6, "all", "forwarding", &on);
-	snprintf(remedy, sizeof(remedy),
-		 "give an IPv4 address, or set net.ipv6.conf.%s.accept_ra=2 and then "
-		 "net.ipv6.conf.all.forwarding=1",
-		 name);
-	/* There is no forwarding for one interface, and the whole host's costs it its routers. */
-	return on ? 0
-		  : bm_fail(err, EOPNOTSUPP, "benchmon does not turn on IPv6 forwarding", remedy,
-			    "%s lies beyond %s, and this host does not forward IPv6", text, name);
-}
-
 static int check_pool(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
 {
 	char name[IF_NAMESIZE] = "no interface", own[INET6_ADDRSTRLEN], other[INET6_ADDRSTRLEN];
@@ -208,8 +157,22 @@ static int make(struct link *l, struct bm_error *err)
 	return bm_sysctl_write(AF_INET, l->name, "forwarding", 0, err);
 }
 
+static int give_address(const struct link *l, struct mnl_socket *bench, const struct bm_pair *pair,
+			struct bm_error *err)
+{
+	int r = bm_rtnl_address(l->host, l->end.index, pair, true);
+
+	if (r == 0)
+		r = bm_rtnl_address(bench, l->end.peer, pair, false);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "giving %s its IPv%d address", l->name,
+				     pair->family == AF_INET ? 4 : 6);
+	r = bm_rtnl_default_route(bench, l->end.peer, pair);
+	return r < 0 ? bm_fail_errno(err, -r, "default route of the Bench") : 0;
+}
+
 /* Each step may have been done before; the addresses come after IFF_UP, or IPv6 loses them. */
-static int configure(const struct link *l, const struct bm_pair *pair, struct bm_error *err)
+static int configure(const struct link *l, struct bm_error *err)
 {
 	autonetlink *bench = NULL;
 	int r;
@@ -227,23 +190,9 @@ static int configure(const struct link *l, const struct bm_pair *pair, struct bm
 		r = bm_rtnl_up(bench, l->end.peer);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "bringing up %s", l->name);
-	r = bm_rtnl_address(l->host, l->end.index, pair, true);
-	if (r == 0)
-		r = bm_rtnl_address(bench, l->end.peer, pair, false);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "giving %s its IPv%d address", l->name,
-				     pair->family == AF_INET ? 4 : 6);
-	r = bm_rtnl_default_route(bench, l->end.peer, pair);
-	return r < 0 ? bm_fail_errno(err, -r, "default route of the Bench") : 0;
-}
-
-bool bm_link_beyond(const struct bm_destination *d)
-{
-	autonetlink *host = NULL;
-	struct bm_route route;
-
-	return bm_netlink_open(-1, NETLINK_ROUTE, &host, NULL) == 0 &&
-	       bm_rtnl_route_to(host, d, &route) == 0 && route.type != RTN_LOCAL;
+	for (size_t i = 0; r == 0 && i < l->pair_count; i++)
+		r = give_address(l, bench, &l->pairs[i], err);
+	return r;
 }
 
 static int first_link(const struct bm_interface *i, void *arg)
@@ -283,33 +232,51 @@ static int release_if_last(struct mnl_socket *host, struct bm_error *err)
 	return links ? 0 : bm_host_release(err);
 }
 
-int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, struct bm_error *err)
+/* What is there, and what is in the way; nothing is changed. */
+static int look(struct link *l, uint32_t bench, const struct bm_destination *list, size_t count,
+		struct bm_ways *ret, struct bm_error *err)
 {
-	bool v4 = bm_destination_is_v4(d), found;
-	struct bm_pair pair = bm_pool_pair(v4 ? AF_INET : AF_INET6, bench);
+	int r = find_end(l, bench, err);
+
+	if (r == 0 && l->end.index)
+		r = check_own(l, err);
+	if (r == 0)
+		r = list->listens ? bm_ways_of_peers(l->host, bench, list, count, ret, err)
+				  : bm_ways_find(l->host, list, count, true, ret, err);
+	if (r < 0)
+		return r;
+	if (ret->v4)
+		l->pairs[l->pair_count++] = bm_pool_pair(AF_INET, bench);
+	if (ret->v6)
+		l->pairs[l->pair_count++] = bm_pool_pair(AF_INET6, bench);
+	for (size_t i = 0; r == 0 && i < l->pair_count; i++)
+		r = check_pool(l, &l->pairs[i], err);
+	return r;
+}
+
+int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *list, size_t count,
+		  struct bm_error *err)
+{
 	struct bm_nft nft = bm_link_nft(bench);
 	struct link l = { .netns = netns };
 	autonetlink *host = NULL;
-	struct bm_route route;
+	struct bm_ways ways = {};
 	autoclose lock = -1;
 	int fd = -1, r;
+	bool found;
 
+	if (!count)
+		return 0;
 	r = bm_host_lock(&fd, err);
 	lock = fd;
 	if (r == 0)
 		r = bm_netlink_open(-1, NETLINK_ROUTE, &host, err);
 	l.host = host;
 	if (r == 0)
-		r = find_end(&l, bench, err);
-	found = l.end.index;
-	if (r == 0 && found)
-		r = check_own(&l, err);
-	if (r == 0)
-		r = check_route(&l, d, &route, err);
-	if (r == 0)
-		r = check_pool(&l, &pair, err);
+		r = look(&l, bench, list, count, &ways, err);
 	if (r < 0)
 		return r;
+	found = l.end.index;
 
 	/* The tables are there before the link is, and forwarding comes when all the rest stands.
 	 */
@@ -319,9 +286,9 @@ int bm_link_setup(int netns, uint32_t bench, const struct bm_destination *d, str
 	if (r == 0 && !found)
 		r = make(&l, err);
 	if (r == 0)
-		r = configure(&l, &pair, err);
-	if (r == 0 && route.type != RTN_LOCAL)
-		r = bm_host_forward(l.name, route.oif, err);
+		r = configure(&l, err);
+	for (size_t i = 0; r == 0 && i < ways.uplink_count; i++)
+		r = bm_host_forward(l.name, ways.uplinks[i], err);
 	if (r < 0) {
 		if (!found && l.end.index)
 			bm_rtnl_delete(host, l.end.index);

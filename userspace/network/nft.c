@@ -18,27 +18,37 @@
 /* More than any sealed profile holds; a listing beyond it is not ours. */
 #define LIST_MAX 65536
 
-struct key {
-	const char *set;
-	uint32_t len;
-	uint8_t bytes[BM_NFT_KEY6_LEN];
+/* What leads out, and who may come in; of each family. */
+static const char *const set_names[2][2] = {
+	{ BM_NFT_SET4, BM_NFT_SET6 },
+	{ BM_NFT_LISTEN4, BM_NFT_LISTEN6 },
 };
+#define SETS 4
 
 /* Each field fills whole registers, as the rules load them: zeros behind protocol and port. */
-static struct key key_of(const struct bm_destination *d)
+static void put_key(uint8_t *key, const struct bm_destination *d)
 {
-	bool v4 = bm_destination_is_v4(d);
-	struct key key = {
-		.set = v4 ? BM_NFT_SET4 : BM_NFT_SET6,
-		.len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN,
-	};
-	size_t len = v4 ? 4 : 16;
+	size_t len = bm_destination_is_v4(d) ? 4 : 16;
 
-	memcpy(key.bytes, d->address + 16 - len, len);
-	key.bytes[len] = d->protocol;
-	key.bytes[len + 4] = (uint8_t)(d->port >> 8);
-	key.bytes[len + 5] = (uint8_t)d->port;
-	return key;
+	memcpy(key, d->address + 16 - len, len);
+	key[len] = d->protocol;
+	key[len + 4] = (uint8_t)(d->port >> 8);
+	key[len + 5] = (uint8_t)d->port;
+}
+
+/* The keys of one set, the caller's; NULL when out of memory. */
+static uint8_t *keys_of(const struct bm_destination *list, size_t count, bool listens, bool v4,
+			size_t *ret_count)
+{
+	uint32_t len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN;
+	uint8_t *keys = calloc(count + 1, len);
+	size_t found = 0;
+
+	for (size_t i = 0; keys && i < count; i++)
+		if (list[i].listens == listens && bm_destination_is_v4(&list[i]) == v4)
+			put_key(keys + len * found++, &list[i]);
+	*ret_count = found;
+	return keys;
 }
 
 static bool key_parse(const uint8_t *bytes, uint32_t len, struct bm_destination *ret)
@@ -78,39 +88,81 @@ int bm_nft_setup(const struct bm_nft *nft, struct bm_error *err)
 	return bm_batch_send(&b, s, 0, err);
 }
 
-static int change(const struct bm_nft *nft, const struct bm_destination *d, bool add,
-		  struct bm_error *err)
+struct keys {
+	const char *set;
+	uint32_t len;
+	uint8_t *list;
+	size_t count;
+};
+
+/* Of each set; false when out of memory. */
+static bool all_keys(const struct bm_destination *list, size_t count, struct keys keys[SETS])
 {
-	struct key key = key_of(d);
+	bool complete = true;
+
+	for (size_t i = 0; i < SETS; i++) {
+		bool listens = i / 2, v4 = i % 2 == 0;
+
+		keys[i].set = set_names[listens][!v4];
+		keys[i].len = v4 ? BM_NFT_KEY4_LEN : BM_NFT_KEY6_LEN;
+		keys[i].list = keys_of(list, count, listens, v4, &keys[i].count);
+		complete &= keys[i].list != NULL;
+	}
+	return complete;
+}
+
+/*
+ * To delete an element that is not there would fail, and the batch with it: so it is added first.
+ * No packet ever sees that, for the batch takes effect as a whole.
+ */
+static int change(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+		  bool add, struct bm_error *err)
+{
+	struct keys keys[SETS] = {};
 	autonetlink *s = NULL;
 	autobatch b = {};
-	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
+	int r = all_keys(list, count, keys) ? 0 : bm_fail_errno(err, ENOMEM, "nftables elements");
 
 	if (r == 0)
+		r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
+	if (r == 0)
 		r = bm_batch_init(&b, table_of(nft), err);
-	if (r < 0)
-		return r;
-	if (add)
-		bm_batch_add_element(&b, key.set, key.bytes, key.len);
-	else
-		bm_batch_delete_element(&b, key.set, key.bytes, key.len);
-	return bm_batch_send(&b, s, add ? EEXIST : ENOENT, err);
+	for (size_t i = 0; r == 0 && i < SETS; i++)
+		bm_batch_add_elements(&b, keys[i].set, keys[i].list, keys[i].len, keys[i].count);
+	for (size_t i = 0; r == 0 && !add && i < SETS; i++)
+		bm_batch_delete_elements(&b, keys[i].set, keys[i].list, keys[i].len, keys[i].count);
+	if (r == 0)
+		r = bm_batch_send(&b, s, add ? 0 : ENOENT, err);
+	for (size_t i = 0; i < SETS; i++)
+		free(keys[i].list);
+	return r;
 }
 
-int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err)
+int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+	       struct bm_error *err)
 {
-	return change(nft, d, true, err);
+	return count ? change(nft, list, count, true, err) : 0;
 }
 
-int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err)
+int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+		  struct bm_error *err)
 {
-	return change(nft, d, false, err);
+	autofree struct bm_destination *once = count ? calloc(count, sizeof(*once)) : NULL;
+
+	if (!count)
+		return 0;
+	if (!once)
+		return bm_fail_errno(err, ENOMEM, "nftables elements");
+	/* What is deleted twice is not there the second time. */
+	memcpy(once, list, count * sizeof(*once));
+	return change(nft, once, bm_destinations_sort(once, count), false, err);
 }
 
 struct list {
 	struct bm_destination *items;
 	size_t count;
 	size_t before; /* of the sets listed already */
+	bool listens;
 	int error;
 };
 
@@ -130,6 +182,7 @@ static int list_element(struct nftnl_set_elem *e, void *arg)
 
 	if (!key || !key_parse(key, len, &d))
 		return 0;
+	d.listens = list->listens;
 	if (list->count == LIST_MAX) {
 		list->error = E2BIG;
 		return -1;
@@ -190,10 +243,10 @@ int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *r
 	autonetlink *s = NULL;
 	int r = bm_netlink_open(nft->netns, NETLINK_NETFILTER, &s, err);
 
-	if (r == 0)
-		r = list_set(s, table_of(nft), BM_NFT_SET4, &list, err);
-	if (r == 0)
-		r = list_set(s, table_of(nft), BM_NFT_SET6, &list, err);
+	for (int i = 0; r == 0 && i < SETS; i++) {
+		list.listens = i / 2;
+		r = list_set(s, table_of(nft), set_names[i / 2][i % 2], &list, err);
+	}
 	if (r < 0) {
 		free(list.items);
 		return r;

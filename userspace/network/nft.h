@@ -33,10 +33,12 @@ struct bm_nft {
  * messages, and in a namespace of its own loopback and neighbour discovery, passes from then on.
  */
 int bm_nft_setup(const struct bm_nft *nft, struct bm_error *err);
-/* -ENOENT: the table is not there. */
-int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err);
-/* 0 also when it was not there. */
-int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *d, struct bm_error *err);
+/* All of the list or, on failure, none. -ENOENT: the table is not there. */
+int bm_nft_add(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+	       struct bm_error *err);
+/* The same; 0 also when some were not there, or the table. */
+int bm_nft_remove(const struct bm_nft *nft, const struct bm_destination *list, size_t count,
+		  struct bm_error *err);
 /* What the sets hold; *ret is the caller's. -ENOENT: the table is not there. */
 int bm_nft_list(const struct bm_nft *nft, struct bm_destination **ret, size_t *ret_count,
 		struct bm_error *err);

@@ -16,12 +16,17 @@
 #include "network/netlink.h"
 
 #define BATCH_SIZE 65536
+/* Removing as many elements as the kernel's table has room for takes 5 MB. */
+#define BATCH_MAX (8u << 20)
 /* libnftnl does not know where the buffer ends, so a message begins only with this much left. */
 #define MESSAGE_MAX 4096
+/* Of one message: its list is an attribute, whose length is 16 bits. */
+#define ELEMENTS_MAX 1500
+#define ELEMENT_ROOM 12 /* the headers around its key */
 
 int bm_batch_init(struct bm_batch *b, const char *table, struct bm_error *err)
 {
-	*b = (struct bm_batch){ .table = table, .buf = malloc(BATCH_SIZE) };
+	*b = (struct bm_batch){ .table = table, .buf = malloc(BATCH_SIZE), .size = BATCH_SIZE };
 	if (!b->buf)
 		return bm_fail_errno(err, ENOMEM, "netlink batch");
 	b->first = bm_netlink_seq();
@@ -32,16 +37,38 @@ int bm_batch_init(struct bm_batch *b, const char *table, struct bm_error *err)
 void bm_batch_free(struct bm_batch *b)
 {
 	free(b->buf);
+	free(b->what);
 	b->buf = NULL;
+	b->what = NULL;
 }
 
-/* NULL when the batch is broken already. */
-static struct nlmsghdr *message(struct bm_batch *b, uint16_t type, uint16_t flags,
-				const char *action, const char *name)
+static int grow(struct bm_batch *b, size_t room)
 {
-	if (!b->error && (b->count == sizeof(b->what) / sizeof(b->what[0]) ||
-			  b->used + MESSAGE_MAX > BATCH_SIZE))
-		b->error = EMSGSIZE;
+	struct bm_batch_what *what = reallocarray(b->what, b->count + 1, sizeof(*what));
+	size_t size = b->size;
+	char *buf;
+
+	if (!what)
+		return ENOMEM;
+	b->what = what;
+	while (b->used + room > size)
+		size *= 2;
+	if (size > BATCH_MAX)
+		return EMSGSIZE;
+	buf = size > b->size ? realloc(b->buf, size) : b->buf;
+	if (!buf)
+		return ENOMEM;
+	b->buf = buf;
+	b->size = size;
+	return 0;
+}
+
+/* NULL when the batch is broken already. room: what may follow the header, and the end of it all.
+ */
+static struct nlmsghdr *message_of(struct bm_batch *b, size_t room, uint16_t type, uint16_t flags,
+				   const char *action, const char *name)
+{
+	b->error = b->error ?: grow(b, room);
 	if (b->error)
 		return NULL;
 	/* The kernel echoes it: refused() in nft_send.c leads it back to what it was about. */
@@ -50,6 +77,12 @@ static struct nlmsghdr *message(struct bm_batch *b, uint16_t type, uint16_t flag
 	b->count++;
 	return nftnl_nlmsg_build_hdr(b->buf + b->used, type, NFPROTO_INET, flags | NLM_F_ACK,
 				     b->first + b->count);
+}
+
+static struct nlmsghdr *message(struct bm_batch *b, uint16_t type, uint16_t flags,
+				const char *action, const char *name)
+{
+	return message_of(b, MESSAGE_MAX, type, flags, action, name);
 }
 
 static void finish(struct bm_batch *b, const struct nlmsghdr *nlh)
@@ -129,6 +162,11 @@ void bm_batch_add_set(struct bm_batch *b, const struct bm_set *set)
 		nftnl_set_set_u32(s, NFTNL_SET_KEY_TYPE, set->key_type);
 		nftnl_set_set_u32(s, NFTNL_SET_KEY_LEN, set->key_len);
 		nftnl_set_set_u32(s, NFTNL_SET_ID, set->id);
+		if (set->timeout) {
+			nftnl_set_set_u32(s, NFTNL_SET_FLAGS, NFT_SET_EVAL | NFT_SET_TIMEOUT);
+			nftnl_set_set_u64(s, NFTNL_SET_TIMEOUT, set->timeout);
+			nftnl_set_set_u32(s, NFTNL_SET_DESC_SIZE, set->size);
+		}
 		nftnl_set_nlmsg_build_payload(nlh, s);
 		finish(b, nlh);
 	}
@@ -153,35 +191,52 @@ void bm_batch_add_rule(struct bm_batch *b, const char *chain, struct nftnl_rule 
 		nftnl_rule_free(rule);
 }
 
-static void element(struct bm_batch *b, uint16_t type, uint16_t flags, const char *action,
-		    const char *set, const void *key, uint32_t len)
+static void put_elements(struct nlmsghdr *nlh, const uint8_t *keys, uint32_t len, size_t count)
 {
-	struct nftnl_set *s = set_of(b, set);
-	struct nftnl_set_elem *e = nftnl_set_elem_alloc();
-	struct nlmsghdr *nlh = message(b, type, flags, action, set);
+	struct nlattr *list = mnl_attr_nest_start(nlh, NFTA_SET_ELEM_LIST_ELEMENTS);
 
-	if (!s || !e || nftnl_set_elem_set(e, NFTNL_SET_ELEM_KEY, key, len) < 0) {
-		b->error = b->error ?: ENOMEM;
-		if (e)
-			nftnl_set_elem_free(e);
-	} else {
-		nftnl_set_elem_add(s, e);
-		if (nlh) {
-			nftnl_set_elems_nlmsg_build_payload(nlh, s);
-			finish(b, nlh);
-		}
+	for (size_t i = 0; i < count; i++) {
+		struct nlattr *item = mnl_attr_nest_start(nlh, NFTA_LIST_ELEM);
+		struct nlattr *key = mnl_attr_nest_start(nlh, NFTA_SET_ELEM_KEY);
+
+		mnl_attr_put(nlh, NFTA_DATA_VALUE, len, keys + i * len);
+		mnl_attr_nest_end(nlh, key);
+		mnl_attr_nest_end(nlh, item);
 	}
-	if (s)
-		nftnl_set_free(s);
+	mnl_attr_nest_end(nlh, list);
 }
 
-void bm_batch_add_element(struct bm_batch *b, const char *set, const void *key, uint32_t len)
+/* By hand: libnftnl keeps three allocations for each, and knows no end of the list either. */
+static void elements(struct bm_batch *b, uint16_t type, uint16_t flags, const char *action,
+		     const char *set, const void *keys, uint32_t len, size_t count)
+{
+	const uint8_t *next = keys;
+	size_t some;
+
+	for (; count; count -= some, next += some * len) {
+		struct nlmsghdr *nlh;
+
+		some = count < ELEMENTS_MAX ? count : ELEMENTS_MAX;
+		nlh = message_of(b, MESSAGE_MAX + some * (ELEMENT_ROOM + MNL_ALIGN(len)), type,
+				 flags, action, set);
+		if (!nlh)
+			return;
+		mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_TABLE, b->table);
+		mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, set);
+		put_elements(nlh, next, len, some);
+		finish(b, nlh);
+	}
+}
+
+void bm_batch_add_elements(struct bm_batch *b, const char *set, const void *keys, uint32_t len,
+			   size_t count)
 {
 	/* Without NLM_F_EXCL one that is there already is no error. */
-	element(b, NFT_MSG_NEWSETELEM, NLM_F_CREATE, "adding to set", set, key, len);
+	elements(b, NFT_MSG_NEWSETELEM, NLM_F_CREATE, "adding to set", set, keys, len, count);
 }
 
-void bm_batch_delete_element(struct bm_batch *b, const char *set, const void *key, uint32_t len)
+void bm_batch_delete_elements(struct bm_batch *b, const char *set, const void *keys, uint32_t len,
+			      size_t count)
 {
-	element(b, NFT_MSG_DELSETELEM, 0, "deleting from set", set, key, len);
+	elements(b, NFT_MSG_DELSETELEM, 0, "deleting from set", set, keys, len, count);
 }

@@ -17,14 +17,14 @@ struct nftnl_rule;
 struct bm_batch {
 	const char *table;
 	char *buf;
-	size_t used;
+	size_t size, used;
 	unsigned int first; /* sequence number of the opening message */
 	unsigned int count; /* messages to be acknowledged */
 	int error;
-	struct {
+	struct bm_batch_what {
 		const char *action; /* "chain", "rule of" ... */
 		const char *name;
-	} what[64];
+	} * what; /* of each message */
 };
 
 struct bm_chain {
@@ -40,6 +40,9 @@ struct bm_set {
 	uint32_t key_type; /* how nft(8) shows it; nothing to the kernel */
 	uint32_t key_len;
 	uint32_t id; /* unlike that of any other in the batch */
+	/* Rules write into it: how long an element stays, in ms, and how many there are at most. */
+	uint64_t timeout;
+	uint32_t size;
 };
 
 int bm_batch_init(struct bm_batch *b, const char *table, struct bm_error *err);
@@ -52,12 +55,16 @@ void bm_batch_add_chain(struct bm_batch *b, const struct bm_chain *chain);
 void bm_batch_add_set(struct bm_batch *b, const struct bm_set *set);
 /* Takes over rule, which may be NULL (no memory). chain must outlive the batch. */
 void bm_batch_add_rule(struct bm_batch *b, const char *chain, struct nftnl_rule *rule);
-void bm_batch_add_element(struct bm_batch *b, const char *set, const void *key, uint32_t len);
-void bm_batch_delete_element(struct bm_batch *b, const char *set, const void *key, uint32_t len);
+/* keys: count of them, of len bytes each. */
+void bm_batch_add_elements(struct bm_batch *b, const char *set, const void *keys, uint32_t len,
+			   size_t count);
+void bm_batch_delete_elements(struct bm_batch *b, const char *set, const void *keys, uint32_t len,
+			      size_t count);
 
 /*
- * Sends it, and reads the acknowledgement of every message. ignore (0 for none) is an errno that
- * is success too. The error names the object that the kernel refused.
+ * Sends it, and reads the acknowledgement of every message. ignore (0 for none) is an errno of the
+ * first message that is success too: nothing has been done then, and nothing had to be. The error
+ * names the object that the kernel refused.
  */
 int bm_batch_send(struct bm_batch *b, struct mnl_socket *s, int ignore, struct bm_error *err);
 

@@ -5,6 +5,7 @@
 #include <linux/netfilter.h>
 #include <string.h>
 
+#include "network/nft_listen.h"
 #include "network/nft_rule.h"
 #include "network/pool.h"
 
@@ -36,9 +37,9 @@
 
 static const struct bm_set sets[] = {
 	{ BM_NFT_SET4, BM_TYPE_IPV4 << 12 | BM_TYPE_PROTOCOL << 6 | BM_TYPE_SERVICE,
-	  BM_NFT_KEY4_LEN, 1 },
+	  BM_NFT_KEY4_LEN, 1, 0, 0 },
 	{ BM_NFT_SET6, BM_TYPE_IPV6 << 12 | BM_TYPE_PROTOCOL << 6 | BM_TYPE_SERVICE,
-	  BM_NFT_KEY6_LEN, 2 },
+	  BM_NFT_KEY6_LEN, 2, 0, 0 },
 };
 
 /* No connection tracking: a removed element stops the very next packet of a live connection. */
@@ -173,6 +174,14 @@ static const struct bm_rule link_end[] = {
 
 #define ADD(b, rules) bm_batch_add_rules(b, rules, sizeof(rules) / sizeof((rules)[0]))
 
+static void add_sealed(struct bm_batch *b)
+{
+	bm_nft_listen_in(b);
+	ADD(b, sealed);
+	bm_nft_listen_out(b);
+	ADD(b, discovery);
+}
+
 static void add_chains(struct bm_batch *b, const struct bm_chain *chains, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -219,8 +228,7 @@ static void add_link(struct bm_batch *b, const struct bm_nft *nft)
 {
 	add_chains(b, link_chains, sizeof(link_chains) / sizeof(link_chains[0]));
 	ADD(b, local);
-	ADD(b, sealed);
-	ADD(b, discovery);
+	add_sealed(b);
 	ADD(b, link_end);
 	add_link_gates(b, nft->link);
 }
@@ -228,8 +236,7 @@ static void add_link(struct bm_batch *b, const struct bm_nft *nft)
 static void add_shared(struct bm_batch *b, const struct bm_nft *nft)
 {
 	add_chains(b, shared_chains, sizeof(shared_chains) / sizeof(shared_chains[0]));
-	ADD(b, sealed);
-	ADD(b, discovery);
+	add_sealed(b);
 	ADD(b, shared_end);
 	add_gates(b, nft);
 }
@@ -238,8 +245,7 @@ static void add_own(struct bm_batch *b)
 {
 	add_chains(b, own_chains, sizeof(own_chains) / sizeof(own_chains[0]));
 	ADD(b, loopback);
-	ADD(b, sealed);
-	ADD(b, discovery);
+	add_sealed(b);
 	ADD(b, own_end);
 }
 
@@ -247,6 +253,7 @@ void bm_nft_bench_table(struct bm_batch *b, const struct bm_nft *nft)
 {
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		bm_batch_add_set(b, &sets[i]);
+	bm_nft_listen_sets(b);
 	if (*nft->link)
 		add_link(b, nft);
 	else if (*nft->table)

@@ -10,6 +10,9 @@
 /* address . protocol . port, a register (4 bytes) each but for the IPv6 address (16) */
 #define BM_NFT_SET4 "sealed4"
 #define BM_NFT_SET6 "sealed6"
+/* The same of a peer's address and a port of the Bench's. */
+#define BM_NFT_LISTEN4 "listen4"
+#define BM_NFT_LISTEN6 "listen6"
 #define BM_NFT_KEY4_LEN 12
 #define BM_NFT_KEY6_LEN 24
 

@@ -11,8 +11,9 @@ static struct nftnl_expr *make(const struct bm_step *step)
 	static const char *const names[] = {
 		[BM_STEP_META] = "meta",         [BM_STEP_PAYLOAD] = "payload",
 		[BM_STEP_CGROUP] = "socket",     [BM_STEP_CT_STATE] = "ct",
-		[BM_STEP_MASK] = "bitwise",      [BM_STEP_CMP] = "cmp",
-		[BM_STEP_LOOKUP] = "lookup",     [BM_STEP_COUNTER] = "counter",
+		[BM_STEP_ROUTE_TYPE] = "fib",    [BM_STEP_MASK] = "bitwise",
+		[BM_STEP_CMP] = "cmp",           [BM_STEP_LOOKUP] = "lookup",
+		[BM_STEP_UPDATE] = "dynset",     [BM_STEP_COUNTER] = "counter",
 		[BM_STEP_VERDICT] = "immediate", [BM_STEP_MASQUERADE] = "masq",
 	};
 
@@ -31,6 +32,10 @@ static void fill_load(struct nftnl_expr *e, const struct bm_step *step)
 	} else if (step->kind == BM_STEP_CT_STATE) {
 		nftnl_expr_set_u32(e, NFTNL_EXPR_CT_KEY, NFT_CT_STATE);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_CT_DREG, step->reg);
+	} else if (step->kind == BM_STEP_ROUTE_TYPE) {
+		nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_RESULT, NFT_FIB_RESULT_ADDRTYPE);
+		nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_FLAGS, NFTA_FIB_F_DADDR);
+		nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_DREG, step->reg);
 	} else {
 		nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_BASE, step->key);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_OFFSET, step->offset);
@@ -47,6 +52,7 @@ static int fill(struct nftnl_expr *e, const struct bm_step *step)
 	case BM_STEP_META:
 	case BM_STEP_CGROUP:
 	case BM_STEP_CT_STATE:
+	case BM_STEP_ROUTE_TYPE:
 	case BM_STEP_PAYLOAD:
 		fill_load(e, step);
 		return 0;
@@ -63,6 +69,10 @@ static int fill(struct nftnl_expr *e, const struct bm_step *step)
 	case BM_STEP_LOOKUP:
 		nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_SREG, step->reg);
 		return nftnl_expr_set_str(e, NFTNL_EXPR_LOOKUP_SET, step->set);
+	case BM_STEP_UPDATE:
+		nftnl_expr_set_u32(e, NFTNL_EXPR_DYNSET_SREG_KEY, step->reg);
+		nftnl_expr_set_u32(e, NFTNL_EXPR_DYNSET_OP, NFT_DYNSET_OP_UPDATE);
+		return nftnl_expr_set_str(e, NFTNL_EXPR_DYNSET_SET_NAME, step->set);
 	case BM_STEP_VERDICT:
 		nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
 		nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_VERDICT, step->key);

@@ -18,9 +18,11 @@ enum bm_step_kind {
 	BM_STEP_CGROUP,
 	BM_STEP_PAYLOAD,
 	BM_STEP_CT_STATE,
+	BM_STEP_ROUTE_TYPE,
 	BM_STEP_MASK,
 	BM_STEP_CMP,
 	BM_STEP_LOOKUP,
+	BM_STEP_UPDATE,
 	BM_STEP_COUNTER,
 	BM_STEP_VERDICT,
 	BM_STEP_MASQUERADE,
@@ -65,6 +67,11 @@ struct bm_rule {
 	{                                                                                          \
 		.kind = BM_STEP_CT_STATE, .reg = BM_REG(n)                                         \
 	}
+/* RTN_* of the address it is for. */
+#define BM_ROUTE_TYPE(n)                                                                           \
+	{                                                                                          \
+		.kind = BM_STEP_ROUTE_TYPE, .reg = BM_REG(n)                                       \
+	}
 #define BM_MASK(n, len_, ...)                                                                      \
 	{                                                                                          \
 		.kind = BM_STEP_MASK, .reg = BM_REG(n), .len = (len_), .bytes = { __VA_ARGS__ }    \
@@ -93,6 +100,11 @@ struct bm_rule {
 #define BM_LOOKUP(set_)                                                                            \
 	{                                                                                          \
 		.kind = BM_STEP_LOOKUP, .reg = BM_REG(0), .set = (set_)                            \
+	}
+/* Puts the key into a set of elements that end by themselves; what finds no room ends the rule. */
+#define BM_UPDATE(set_)                                                                            \
+	{                                                                                          \
+		.kind = BM_STEP_UPDATE, .reg = BM_REG(0), .set = (set_)                            \
 	}
 #define BM_COUNTER                                                                                 \
 	{                                                                                          \

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "network/netlink.h"
+#include "network/xtables.h"
 
 #define CHAINS_MAX 4096 /* of all tables; what is beyond is not looked at */
 #define OURS "benchmon"
@@ -187,6 +188,33 @@ static void describe(const struct chains *chains, const struct chain *c, const c
 		 c->name, family_name(c->family), c->table, who);
 }
 
+/* The same of iptables-legacy; a table of its that can't be read is no reason to warn of it. */
+static bool legacy(int family, const char *link, struct bm_obstacle *ret)
+{
+	const char *six = family == AF_INET6 ? "6" : "", *who = "";
+	struct bm_xtables x;
+
+	if (bm_xtables_forward(family, &x, NULL) < 0 || !x.drops || x.names_link)
+		return false;
+	snprintf(ret->remedy, sizeof(ret->remedy),
+		 "ip%stables-legacy -I %s -i bm+ -j ACCEPT && "
+		 "ip%stables-legacy -I %s -o bm+ -j ACCEPT",
+		 six, x.docker ? "DOCKER-USER" : "FORWARD", six,
+		 x.docker ? "DOCKER-USER" : "FORWARD");
+	if (x.docker) {
+		who = " (docker)";
+	} else if (x.ufw) {
+		who = " (ufw)";
+		snprintf(ret->remedy, sizeof(ret->remedy),
+			 "ufw route allow in on %s && ufw route allow out on %s", link, link);
+	}
+	snprintf(ret->what, sizeof(ret->what),
+		 "chain FORWARD of ip%stables-legacy%s drops what is forwarded and none of its "
+		 "rules accepts: the Bench may get no answer",
+		 six, who);
+	return true;
+}
+
 static bool concerns(const struct chain *c, int family)
 {
 	if (!strncmp(c->table, OURS, strlen(OURS)) || !c->forward)
@@ -219,6 +247,10 @@ int bm_obstacles_find(int family, const char *link, struct bm_obstacle ret[BM_OB
 	for (size_t i = 0; i < chains.count && count < BM_OBSTACLES_MAX; i++)
 		if (concerns(&list[i], family) && !is_opened(s, &list[i]))
 			describe(&chains, &list[i], link, &ret[count++]);
+	if (family != AF_INET6 && count < BM_OBSTACLES_MAX)
+		count += legacy(AF_INET, link, &ret[count]);
+	if (family != AF_INET && count < BM_OBSTACLES_MAX)
+		count += legacy(AF_INET6, link, &ret[count]);
 	*ret_count = count;
 	return 0;
 }

@@ -20,7 +20,7 @@ struct bm_obstacle {
 /*
  * Chains that forwarded packets of a family (AF_INET, AF_INET6; AF_UNSPEC: of any) meet and that
  * drop what no rule accepts. One whose table names interfaces that begin as links do counts as
- * opened already. What iptables-legacy has is not seen. link: for the remedy. Fills at most
+ * opened already. Those of iptables-legacy are asked too. link: for the remedy. Fills at most
  * BM_OBSTACLES_MAX.
  */
 int bm_obstacles_find(int family, const char *link, struct bm_obstacle ret[BM_OBSTACLES_MAX],

@@ -78,6 +78,13 @@ int bm_rtnl_interface(struct mnl_socket *s, const char *name, struct bm_interfac
 	return bm_netlink_ask(s, nlh, got_interface, ret);
 }
 
+int bm_rtnl_interface_at(struct mnl_socket *s, int index, struct bm_interface *ret)
+{
+	char buf[256];
+
+	return bm_netlink_ask(s, link_message(buf, RTM_GETLINK, 0, index), got_interface, ret);
+}
+
 struct each {
 	int (*fn)(const struct bm_interface *i, void *arg);
 	void (*reset)(void *arg);

@@ -31,8 +31,9 @@ struct bm_route {
 	int oif;
 };
 
-/* -ENODEV when there is none of that name. */
+/* -ENODEV when there is none of that name, or index. */
 int bm_rtnl_interface(struct mnl_socket *s, const char *name, struct bm_interface *ret);
+int bm_rtnl_interface_at(struct mnl_socket *s, int index, struct bm_interface *ret);
 /* Calls fn for each until it returns other than 0, which is then returned. It may be called
  * again for the same ones, after reset(arg), when they change meanwhile. */
 int bm_rtnl_interfaces(struct mnl_socket *s, int (*fn)(const struct bm_interface *i, void *arg),

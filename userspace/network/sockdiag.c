@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,21 +26,30 @@ struct found {
 
 struct list {
 	const struct bm_sockets *of;
-	const struct bm_destination *d;
+	const struct bm_destination *to; /* sorted */
+	size_t to_count;
+	uint8_t protocol;
+	uint16_t port; /* in network order; 0: they have several, or it is the socket's own */
 	struct found *items;
 	size_t count;
 	int error;
 };
 
-static bool leads_to(const struct inet_diag_msg *m, const struct bm_destination *d)
+static bool leads_there(const struct inet_diag_msg *m, const struct list *list)
 {
-	uint8_t address[16] = { [10] = 0xff, 0xff };
+	struct bm_destination d = { .address = { [10] = 0xff, 0xff },
+				    .port = ntohs(m->id.idiag_dport),
+				    .protocol = list->protocol };
 
 	if (m->idiag_family == AF_INET)
-		memcpy(address + 12, m->id.idiag_dst, 4);
+		memcpy(d.address + 12, m->id.idiag_dst, 4);
 	else
-		memcpy(address, m->id.idiag_dst, sizeof(address));
-	return m->id.idiag_dport == htons(d->port) && !memcmp(address, d->address, sizeof(address));
+		memcpy(d.address, m->id.idiag_dst, sizeof(d.address));
+	if (bm_destinations_have(list->to, list->to_count, &d))
+		return true;
+	d.port = ntohs(m->id.idiag_sport);
+	d.listens = true;
+	return bm_destinations_have(list->to, list->to_count, &d);
 }
 
 /* What is in TIME_WAIT has no cgroup any more, and is nobody's to end where others are. */
@@ -66,7 +76,7 @@ static int list_socket(const struct nlmsghdr *nlh, void *arg)
 	struct list *list = arg;
 	struct found *grown;
 
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*m) || !leads_to(m, list->d) ||
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*m) || !leads_there(m, list) ||
 	    !belongs_to(nlh, list->of))
 		return MNL_CB_OK;
 	if (list->count == SOCKETS_MAX) {
@@ -91,8 +101,7 @@ static void list_reset(void *arg)
 	list->count = 0;
 }
 
-static struct nlmsghdr *request_of(char *buf, uint16_t type, uint8_t family,
-				   const struct bm_destination *d,
+static struct nlmsghdr *request_of(char *buf, uint16_t type, uint8_t family, uint8_t protocol,
 				   const struct inet_diag_sockid *id)
 {
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -100,7 +109,7 @@ static struct nlmsghdr *request_of(char *buf, uint16_t type, uint8_t family,
 
 	nlh->nlmsg_type = type;
 	request->sdiag_family = family;
-	request->sdiag_protocol = d->protocol;
+	request->sdiag_protocol = protocol;
 	request->idiag_states = ALL_BUT_LISTEN;
 	request->id = *id;
 	return nlh;
@@ -108,21 +117,22 @@ static struct nlmsghdr *request_of(char *buf, uint16_t type, uint8_t family,
 
 static int list_family(struct mnl_socket *s, uint8_t family, struct list *list)
 {
-	struct inet_diag_sockid any = { .idiag_dport = htons(list->d->port),
+	struct inet_diag_sockid any = { .idiag_dport = list->port,
 					.idiag_cookie = { INET_DIAG_NOCOOKIE,
 							  INET_DIAG_NOCOOKIE } };
 	char buf[256];
 
-	return bm_netlink_dump(s, request_of(buf, SOCK_DIAG_BY_FAMILY, family, list->d, &any),
+	return bm_netlink_dump(s,
+			       request_of(buf, SOCK_DIAG_BY_FAMILY, family, list->protocol, &any),
 			       list_socket, list, list_reset);
 }
 
 /* The cookie says that it is still the same. One that is gone meanwhile counts for nothing. */
-static int destroy(struct mnl_socket *s, const struct bm_destination *d, const struct found *f,
-		   size_t *ended)
+static int destroy(struct mnl_socket *s, uint8_t protocol, const struct found *f, size_t *ended)
 {
 	char buf[256];
-	int r = bm_netlink_ask(s, request_of(buf, SOCK_DESTROY, f->family, d, &f->id), NULL, NULL);
+	int r = bm_netlink_ask(s, request_of(buf, SOCK_DESTROY, f->family, protocol, &f->id), NULL,
+			       NULL);
 
 	if (r == 0)
 		(*ended)++;
@@ -142,35 +152,69 @@ static int destroy_family(struct mnl_socket *s, uint8_t family, struct list *lis
 		for (size_t i = 0; r == 0 && i < list->count; i++) {
 			size_t before = ended;
 
-			r = destroy(s, list->d, &list->items[i], &ended);
+			r = destroy(s, list->protocol, &list->items[i], &ended);
 			*ret_count += ended > before && list->items[i].state != TCP_TIME_WAIT;
 		}
 	}
 	return r;
 }
 
-int bm_sockets_destroy(const struct bm_sockets *of, const struct bm_destination *d,
+/* All that lead to any of them are found by one look at each kind of socket. */
+static int destroy_protocol(struct mnl_socket *s, uint8_t protocol, struct list *list,
+			    size_t *ret_count)
+{
+	const struct bm_destination *first = NULL;
+	bool v4 = false;
+	int r;
+
+	list->protocol = protocol;
+	for (size_t i = 0; i < list->to_count; i++) {
+		const struct bm_destination *d = &list->to[i];
+
+		if (d->protocol != protocol)
+			continue;
+		v4 |= bm_destination_is_v4(d);
+		if (d->listens || (first && list->port != htons(d->port)))
+			list->port = 0;
+		else
+			list->port = htons(d->port);
+		first = first ?: d;
+	}
+	/* What leads to an IPv4 address may be an IPv6 socket. */
+	r = first ? destroy_family(s, AF_INET6, list, ret_count) : 0;
+	return r == 0 && v4 ? destroy_family(s, AF_INET, list, ret_count) : r;
+}
+
+int bm_sockets_destroy(const struct bm_sockets *of, const struct bm_destination *list, size_t count,
 		       size_t *ret_count, struct bm_error *err)
 {
-	struct list list = { .of = of, .d = d };
-	char text[BM_DESTINATION_LEN];
+	autofree struct bm_destination *to = calloc(count + 1, sizeof(*to));
+	struct list looked = { .of = of, .to = to };
+	char text[BM_DESTINATION_LEN], more[48] = "";
 	autonetlink *s = NULL;
-	size_t count = 0;
-	int r = bm_netlink_open(of->netns, NETLINK_SOCK_DIAG, &s, err);
+	size_t ended = 0;
+	int r;
 
+	if (!to)
+		return bm_fail_errno(err, ENOMEM, "sockets");
+	for (size_t i = 0; i < count; i++)
+		to[i] = list[i];
+	looked.to_count = bm_destinations_sort(to, count);
+	r = bm_netlink_open(of->netns, NETLINK_SOCK_DIAG, &s, err);
 	if (r < 0)
 		return r;
-	/* What leads to an IPv4 address may be an IPv6 socket. */
-	r = destroy_family(s, AF_INET6, &list, &count);
-	if (r == 0 && bm_destination_is_v4(d))
-		r = destroy_family(s, AF_INET, &list, &count);
-	free(list.items);
-	*ret_count = count;
+	r = destroy_protocol(s, IPPROTO_TCP, &looked, &ended);
+	if (r == 0)
+		r = destroy_protocol(s, IPPROTO_UDP, &looked, &ended);
+	free(looked.items);
+	*ret_count = ended;
+	if (looked.to_count > 1)
+		snprintf(more, sizeof(more), " and %zu others", looked.to_count - 1);
 	if (r < 0)
 		return bm_fail(err, -r, "sock_diag",
 			       "let the kernel have inet_diag, tcp_diag and udp_diag, with "
 			       "CONFIG_INET_DIAG_DESTROY",
-			       "ending the sockets that lead to %s: %s",
-			       bm_destination_format(d, text), strerror(-r));
+			       "ending the sockets that lead to %s%s: %s",
+			       bm_destination_format(to, text), more, strerror(-r));
 	return 0;
 }

@@ -20,11 +20,20 @@
 #define BM_LEFT_MAX 32
 #define BM_LEFT_LEN 512
 #define BM_LISTS_MAX 8
+#define BM_PROXIES_MAX 16
 
 struct bm_found {
 	char host[BM_HOSTNAME_LEN];
 	uint16_t port;
 	char file[BM_FOUND_FILE_LEN]; /* in the image, from its root on; not escaped */
+};
+
+/* Of apt's: whom it asks instead of a host, or of all hosts (""), for that scheme. */
+struct bm_proxy {
+	bool https;
+	char host[BM_HOSTNAME_LEN];
+	char uri[512]; /* may hold a password */
+	char file[BM_FOUND_FILE_LEN];
 };
 
 struct bm_discovery {
@@ -37,6 +46,8 @@ struct bm_discovery {
 	/* Files that apt's sources refer to: mirror+file. */
 	char lists[BM_LISTS_MAX][BM_FOUND_FILE_LEN];
 	size_t list_count;
+	struct bm_proxy proxies[BM_PROXIES_MAX];
+	size_t proxy_count;
 };
 
 /*
@@ -48,6 +59,8 @@ int bm_discover(int root, enum bm_discover what, struct bm_discovery *ret, struc
 /* --- the parsers: of text that is the image's; file is where it stands
  * ----------------------------- */
 
+/* apt.conf: its proxies, which are what is found of the sources that come after. */
+void bm_discover_apt_conf(const char *text, const char *file, struct bm_discovery *d);
 /* sources.list: one-line style. */
 void bm_discover_apt_list(const char *text, const char *file, struct bm_discovery *d);
 /* *.sources: deb822 style. */

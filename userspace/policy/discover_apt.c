@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* apt: sources.list(5), in both styles, and the lists of mirrors that they refer to. */
+/* apt: sources.list(5), in both styles, the lists of mirrors that they refer to, and the proxies
+ * that apt.conf(5) has for them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "base/cleanup.h"
 #include "policy/discover_internal.h"
 
-#define DIRECTORY "/etc/apt/sources.list.d"
+#define SOURCES "/etc/apt/sources.list.d"
+#define CONF "/etc/apt/apt.conf.d"
 
 static bool is(const char *word, size_t len, const char *what)
 {
@@ -181,28 +183,47 @@ static bool ends_in(const char *name, const char *end)
 	return len > size && !strcmp(name + len - size, end);
 }
 
-/* apt takes no other names. */
-static int read_part(void *ctx, const char *name, struct bm_error *err)
+/* Below DIR; apt takes no other names. */
+static bool is_part(const char *dir, const char *name, char ret_path[BM_FOUND_FILE_LEN])
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-	char path[BM_FOUND_FILE_LEN + sizeof(DIRECTORY)];
 
-	if (name[0] == '.' || name[strspn(name, allowed)] ||
-	    (size_t)snprintf(path, sizeof(path), DIRECTORY "/%s", name) >= BM_FOUND_FILE_LEN)
+	return name[0] != '.' && !name[strspn(name, allowed)] &&
+	       snprintf(ret_path, BM_FOUND_FILE_LEN, "%s/%s", dir, name) < BM_FOUND_FILE_LEN;
+}
+
+static int read_sources(void *ctx, const char *name, struct bm_error *err)
+{
+	char path[BM_FOUND_FILE_LEN];
+
+	if (!is_part(SOURCES, name, path))
 		return 0;
 	if (ends_in(name, ".list"))
 		return read_with(ctx, path, bm_discover_apt_list, err);
 	return ends_in(name, ".sources") ? read_with(ctx, path, bm_discover_apt_sources, err) : 0;
 }
 
+static int read_conf(void *ctx, const char *name, struct bm_error *err)
+{
+	char path[BM_FOUND_FILE_LEN];
+
+	return is_part(CONF, name, path) && (!strchr(name, '.') || ends_in(name, ".conf"))
+		       ? read_with(ctx, path, bm_discover_apt_conf, err)
+		       : 0;
+}
+
 int discover_apt(int root, struct bm_discovery *d, struct bm_error *err)
 {
 	struct walk w = { root, d };
-	int r = read_with(&w, "/etc/apt/sources.list", bm_discover_apt_list, err);
+	int r = discover_each(root, CONF, read_conf, &w, err);
 
 	if (r == 0)
-		r = discover_each(root, DIRECTORY, read_part, &w, err);
+		r = read_with(&w, "/etc/apt/apt.conf", bm_discover_apt_conf, err);
+	if (r == 0)
+		r = read_with(&w, "/etc/apt/sources.list", bm_discover_apt_list, err);
+	if (r == 0)
+		r = discover_each(root, SOURCES, read_sources, &w, err);
 	for (size_t i = 0; r == 0 && i < d->list_count; i++)
 		r = read_with(&w, d->lists[i], bm_discover_apt_mirrors, err);
 	if (r == 0 && !d->count)

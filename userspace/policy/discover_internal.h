@@ -12,7 +12,10 @@
 /* A host, checked and in lower case; what it is not, is left out. */
 void discover_add_host(struct bm_discovery *d, const char *host, size_t len, uint16_t port,
 		       const char *file);
-/* The host of an http or https URI of len bytes; any other is left out. */
+/* Whom apt asks for what is at that host; NULL: the host itself. */
+const struct bm_proxy *discover_proxy(const struct bm_discovery *d, bool https, const char *host,
+				      size_t len);
+/* The host of an http or https URI of len bytes, or its proxy; any other is left out. */
 void discover_add_uri(struct bm_discovery *d, const char *uri, size_t len, const char *file);
 /* what is escaped; len bytes of it are shown. */
 __attribute__((format(printf, 5, 6))) void discover_leave(struct bm_discovery *d, const char *what,

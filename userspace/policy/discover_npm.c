@@ -42,6 +42,13 @@ static bool is_scoped(const char *key, size_t len)
 	return len > 10 && *key == '@' && !memcmp(key + len - 9, ":registry", 9);
 }
 
+static bool is_proxy(const char *key, size_t len)
+{
+	return (len == 5 && !memcmp(key, "proxy", 5)) ||
+	       (len == 10 && !memcmp(key, "http-proxy", 10)) ||
+	       (len == 11 && !memcmp(key, "https-proxy", 11));
+}
+
 /* Without what the environment would fill in, which nobody knows here. */
 static void add(struct bm_discovery *d, const char *value, size_t len, const char *file)
 {
@@ -81,6 +88,8 @@ bool bm_discover_npmrc(const char *text, const char *file, bool with_registry,
 		} else if (size == 8 && !memcmp(key, "registry", 8)) {
 			registry = value; /* the last one counts */
 			registry_len = len;
+		} else if (len && is_proxy(key, size)) {
+			discover_leave(d, key, size, file, "npm's proxies are not taken");
 		}
 	}
 	if (registry && with_registry)

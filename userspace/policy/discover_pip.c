@@ -74,6 +74,8 @@ bool bm_discover_pip_conf(const char *text, const char *file, const char *key,
 		in_key = equals < end && is_key(line, len, key);
 		if (in_key)
 			any |= add_words(equals + 1, end, file, d);
+		else if (equals < end && is_key(line, len, "proxy"))
+			discover_leave(d, "proxy", 5, file, "pip's proxy is not taken");
 	}
 	return any;
 }

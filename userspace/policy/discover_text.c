@@ -25,8 +25,12 @@ void discover_leave(struct bm_discovery *d, const char *what, size_t len, const 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	snprintf(d->left[d->left_count++], BM_LEFT_LEN, "%s in %s: %s",
+	snprintf(d->left[d->left_count], BM_LEFT_LEN, "%s in %s: %s",
 		 bm_escape(cut, shown, sizeof(shown)), bm_escape(file, where, sizeof(where)), why);
+	for (size_t i = 0; i < d->left_count; i++)
+		if (!strcmp(d->left[i], d->left[d->left_count]))
+			return;
+	d->left_count++;
 }
 
 void discover_add_host(struct bm_discovery *d, const char *host, size_t len, uint16_t port,
@@ -63,14 +67,76 @@ static uint16_t parse_port(const char *text, size_t len)
 	return value > 65535 ? 0 : (uint16_t)value;
 }
 
+struct authority {
+	const char *host;
+	size_t len;
+	int port; /* -1: none is given; 0: no port of ours */
+};
+
 /* The authority of an URI may hold a password: nothing before its '@' is ever shown. */
+static struct authority split(const char *rest, size_t len)
+{
+	size_t size = 0, host = 0;
+	struct authority ret = { .port = -1 };
+	const char *colon;
+
+	while (size < len && !strchr("/?#", rest[size])) {
+		if (rest[size] == '@')
+			host = size + 1;
+		size++;
+	}
+	ret.host = rest + host;
+	ret.len = size - host;
+	/* Of an address in brackets the colons are its own. */
+	colon = ret.len && *ret.host == '[' ? NULL : memchr(ret.host, ':', ret.len);
+	if (colon) {
+		size_t at = (size_t)(colon - ret.host);
+
+		if (ret.len - at > 1)
+			ret.port = parse_port(colon + 1, ret.len - at - 1);
+		ret.len = at;
+	}
+	return ret;
+}
+
+static void add(struct bm_discovery *d, const struct authority *a, uint16_t usual, const char *file)
+{
+	if (a->port)
+		discover_add_host(d, a->host, a->len, a->port < 0 ? usual : (uint16_t)a->port,
+				  file);
+	else
+		discover_leave(d, a->host, a->len, file, "its port is not in 1 to 65535");
+}
+
+/* As apt has it, an http proxy without a port has that of what is asked for. */
+static void add_proxy(struct bm_discovery *d, const struct bm_proxy *proxy, uint16_t usual)
+{
+	static const struct {
+		const char *scheme;
+		uint16_t port;
+	} kinds[] = { { "http://", 0 }, { "https://", 443 }, { "socks5h://", 1080 } };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t skip = strlen(kinds[i].scheme);
+		struct authority a;
+
+		if (strncasecmp(proxy->uri, kinds[i].scheme, skip))
+			continue;
+		a = split(proxy->uri + skip, strlen(proxy->uri + skip));
+		add(d, &a, kinds[i].port ? kinds[i].port : usual, proxy->file);
+		return;
+	}
+	discover_leave(d, "a proxy", 7, proxy->file, "not of http, https or socks5h");
+}
+
 void discover_add_uri(struct bm_discovery *d, const char *uri, size_t len, const char *file)
 {
 	bool http = len > 7 && !strncasecmp(uri, "http://", 7);
 	bool https = len > 8 && !strncasecmp(uri, "https://", 8);
-	size_t skip = https ? 8 : 7, authority = 0, host = 0;
-	const char *rest = uri + skip, *colon;
-	uint16_t port = https ? 443 : 80;
+	size_t skip = https ? 8 : 7;
+	uint16_t usual = https ? 443 : 80;
+	const struct bm_proxy *proxy;
+	struct authority a;
 
 	if (!http && !https) {
 		const char *scheme = memchr(uri, ':', len);
@@ -80,26 +146,14 @@ void discover_add_uri(struct bm_discovery *d, const char *uri, size_t len, const
 			       "neither http nor https");
 		return;
 	}
-	while (authority < len - skip && !strchr("/?#", rest[authority])) {
-		if (rest[authority] == '@')
-			host = authority + 1;
-		authority++;
+	a = split(uri + skip, len - skip);
+	proxy = discover_proxy(d, https, a.host, a.len);
+	if (!proxy) {
+		add(d, &a, usual, file);
+		return;
 	}
-	rest += host;
-	authority -= host;
-	/* Of an address in brackets the colons are its own. */
-	colon = authority && *rest == '[' ? NULL : memchr(rest, ':', authority);
-	if (colon) {
-		size_t at = (size_t)(colon - rest);
-
-		if (authority - at > 1)
-			port = parse_port(colon + 1, authority - at - 1);
-		authority = at;
-	}
-	if (port)
-		discover_add_host(d, rest, authority, port, file);
-	else
-		discover_leave(d, rest, authority, file, "its port is not in 1 to 65535");
+	discover_leave(d, a.host, a.len, file, "asked for by the proxy in %s", proxy->file);
+	add_proxy(d, proxy, usual);
 }
 
 bool discover_line(const char **text, const char **ret_line, size_t *ret_len)

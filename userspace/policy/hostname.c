@@ -28,8 +28,8 @@ static int refuse_byte(unsigned char c, size_t at, struct bm_error *err)
 		{ ":", "a colon",
 		  "give the port as \"port\" and an IPv6 address as \"address\", without "
 		  "brackets" },
-		{ "[]", "a bracket", "give an IPv6 address as \"address\", without brackets" },
-		{ "%", "a percent sign", "give a global address, as \"address\", without a scope" },
+		{ "[]", "a bracket", "give an IPv6 address as an address, not as a host" },
+		{ "%", "a percent sign", "give a global address, as an address, without a scope" },
 		{ "/", "a slash", "give the host alone: no scheme, no path" },
 		{ "@", "an at sign", "give the host alone: no user, no password" },
 		{ "*", "an asterisk", "write out each host: a pattern can't be resolved" },
@@ -90,7 +90,7 @@ static int check_labels(const char *text, size_t len, struct bm_error *err)
 	/* inet_aton() takes 127.1 and 0x7f.1: no last label is a number. */
 	if (!letter((unsigned char)text[last]))
 		return bm_fail(
-			err, EINVAL, RULE, "give an address as \"address\"",
+			err, EINVAL, RULE, "give an address as an address, not as a host",
 			"the last label of the host name, at byte %zu, begins with no letter",
 			last + 1);
 	/* Else it would depend on a search list, or be the Bench's own localhost. */

@@ -15,8 +15,6 @@
 
 #define RULE "profile"
 #define DAY 86400u
-#define MAX_AGE_DEFAULT (7 * DAY)
-#define OVERLAP_DEFAULT DAY
 #define SPAN_MAX (90 * DAY)
 
 static const char *const discovers[BM_DISCOVER_MAX] = {
@@ -411,10 +409,10 @@ int bm_profile_parse(const char *text, size_t len, const char *what, const char 
 		r = take_text(&at, json, profile.description);
 	at.key = "max_age";
 	if (r == 0)
-		r = take_span(&at, json, MAX_AGE_DEFAULT, &profile.max_age);
+		r = take_span(&at, json, BM_PROFILE_MAX_AGE, &profile.max_age);
 	at.key = "overlap";
 	if (r == 0)
-		r = take_span(&at, json, OVERLAP_DEFAULT, &profile.overlap);
+		r = take_span(&at, json, BM_PROFILE_OVERLAP, &profile.overlap);
 	at.key = NULL;
 	if (r == 0)
 		r = take_private(at, json, &profile);
@@ -441,5 +439,5 @@ bool bm_profile_means(const struct bm_profile *profile, const uint8_t address[16
 	for (size_t i = 0; i < profile->private_count; i++)
 		if (!memcmp(profile->private[i], address, 16))
 			return true;
-	return false;
+	return profile->private_too;
 }

@@ -12,13 +12,15 @@
 #include "network/address.h"
 #include "policy/hostname.h"
 
-#define BM_PROFILE_NAME_LEN 33
+#define BM_PROFILE_NAME_LEN 216     /* of a definition at most 33; policy/one.h has longer ones */
 #define BM_PROFILE_MAX (256 * 1024) /* bytes of a definition */
 #define BM_PROFILE_ENTRIES 256
 #define BM_PROFILE_PRIVATE 64
 #define BM_PROFILE_TEXT 200 /* characters of a description or a why */
 #define BM_PROFILE_TEXT_LEN (4 * BM_PROFILE_TEXT + 1)
 #define BM_PROFILE_DIGEST 32
+#define BM_PROFILE_MAX_AGE (7 * 86400u) /* seconds, where nothing is said */
+#define BM_PROFILE_OVERLAP 86400u
 
 enum bm_entry_kind { BM_ENTRY_HOST, BM_ENTRY_ADDRESS, BM_ENTRY_DISCOVER };
 enum bm_discover { BM_DISCOVER_APT, BM_DISCOVER_NPM, BM_DISCOVER_PIP, BM_DISCOVER_MAX };
@@ -41,6 +43,8 @@ struct bm_profile {
 	size_t entry_count;
 	uint8_t (*private)[16]; /* private addresses that are meant */
 	size_t private_count;
+	bool private_too;                  /* as if every private address were listed there */
+	bool one;                          /* one host, which no file defines: policy/one.h */
 	uint8_t digest[BM_PROFILE_DIGEST]; /* of the exact bytes: BLAKE2b-256 */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "policy/one.h"
 
 #define SCHEMA "benchmon-seal/1"
 
@@ -172,7 +173,7 @@ static bool parse_sealed(struct json_object *json, struct bm_sealed *s)
 	struct json_object *hosts = bm_json_get(json, "hosts", json_type_array);
 	size_t len = 0;
 
-	if (!schema || strcmp(schema, SCHEMA) || !name || bm_profile_name_check(name, NULL) < 0 ||
+	if (!schema || strcmp(schema, SCHEMA) || !name || bm_seal_name_check(name, NULL) < 0 ||
 	    !digest || strlen(digest) != 2 * sizeof(s->definition) || !hosts ||
 	    sodium_hex2bin(s->definition, sizeof(s->definition), digest, strlen(digest), NULL, &len,
 			   NULL) ||

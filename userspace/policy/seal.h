@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What has been sealed: the addresses that a profile's hosts had when somebody confirmed them,
- * signed with a key of root's. STATE/profiles/NAME.json holds it in a first line, and the signature
- * over exactly these bytes, newline included, in a second one.
+ * signed with a key of root's. STATE/profiles/NAME.json (a comma in place of the slash that a name
+ * may have) holds it in a first line, and the signature over exactly these bytes, newline included,
+ * in a second one.
  */
 #ifndef BENCHMON_SEAL_H
 #define BENCHMON_SEAL_H
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "keys/key.h"
 #include "network/address.h"
 #include "policy/profile.h"
 
@@ -23,7 +25,6 @@
 #define BM_SEALED_FROM_LEN 256
 #define BM_SEAL_DIR "profiles"
 #define BM_SEAL_KEY "seal.key"
-#define BM_SEAL_KEY_ID_LEN 65 /* the public key in hex */
 
 /* All times are seconds of CLOCK_REALTIME. */
 struct bm_sealed_address {
@@ -67,33 +68,30 @@ int bm_sealed_from_json(struct json_object *json, struct bm_sealed *ret, struct 
 
 /* --- the key --------------------------------------------------------------------------------- */
 
-/* Ed25519. Secret: bm_seal_key_done() clears it. */
-struct bm_seal_key {
-	uint8_t secret[64], public[32];
-	char id[BM_SEAL_KEY_ID_LEN];
-};
-
 /*
  * Reads STATE/seal.key, or makes it where there is none and make says so. Refused unless it is
  * root's, or owner's, and can't be read by others. -ENOENT: there is none.
  */
-int bm_seal_key_open(int state_dir, uid_t owner, bool make, struct bm_seal_key *ret,
+int bm_seal_key_open(int state_dir, uid_t owner, bool make, struct bm_key *ret,
 		     struct bm_error *err);
-void bm_seal_key_done(struct bm_seal_key *key);
-#define autosealkey __attribute__((cleanup(bm_seal_key_done))) struct bm_seal_key
 
 /* --- the file -------------------------------------------------------------------------------- */
 
 /* Replaces what is sealed under that name; on disk, all of it or nothing, when it returns. */
-int bm_seal_write(int state_dir, const struct bm_seal_key *key, const struct bm_sealed *sealed,
+int bm_seal_write(int state_dir, const struct bm_key *key, const struct bm_sealed *sealed,
 		  struct bm_error *err);
+
+/* Forgets it, whether it is believed or not. -ENOENT: not sealed. */
+int bm_seal_remove(int state_dir, const char *name, struct bm_error *err);
+/* Of which profile a file of the directory is the seal; -EINVAL: of none. */
+int bm_seal_file_name(const char *file, char ret_name[BM_PROFILE_NAME_LEN]);
 
 /*
  * Reads and verifies it. -ENOENT: not sealed; -EPERM: somebody else's file, or one that others can
  * write; -EBADMSG: altered; -EKEYREJECTED: sealed with another key; -EKEYEXPIRED: too old. now 0:
  * its age does not matter. Release *ret with bm_sealed_done().
  */
-int bm_seal_read(int state_dir, uid_t owner, const struct bm_seal_key *key, const char *name,
+int bm_seal_read(int state_dir, uid_t owner, const struct bm_key *key, const char *name,
 		 int64_t now, struct bm_sealed *ret, struct bm_error *err);
 
 /* BLAKE2b-256, in hex, of the bytes that are signed: what a record names it by. -ENOMEM. */

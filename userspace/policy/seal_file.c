@@ -10,9 +10,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "policy/one.h"
 #include "policy/seal.h"
 
 #define RULE "seal"
+#define SUFFIX ".json"
 #define SIGNATURE_HEX (2 * crypto_sign_BYTES)
 /* A clock may be corrected; one that was set back would make an old seal young. */
 #define CLOCK_SLACK 300
@@ -23,19 +25,41 @@ struct file {
 	struct bm_error *err;
 };
 
+/* HOST:PORT/udp has a byte that no file name has; a comma is in none of theirs. */
 static struct file file_of(const char *name, struct bm_error *err)
 {
 	struct file f = { .name = name, .err = err };
+	char *slash;
 
-	snprintf(f.path, sizeof(f.path), "%.32s.json", name);
+	snprintf(f.path, sizeof(f.path), "%.*s" SUFFIX, BM_PROFILE_NAME_LEN - 1, name);
+	slash = strchr(f.path, '/');
+	if (slash)
+		*slash = ',';
 	return f;
+}
+
+int bm_seal_file_name(const char *file, char ret_name[BM_PROFILE_NAME_LEN])
+{
+	size_t len = strlen(file), suffix = strlen(SUFFIX);
+	char name[BM_PROFILE_NAME_LEN], *comma;
+
+	if (len <= suffix || len - suffix >= sizeof(name) || strcmp(file + len - suffix, SUFFIX))
+		return -EINVAL;
+	snprintf(name, sizeof(name), "%.*s", (int)(len - suffix), file);
+	comma = strchr(name, ',');
+	if (comma)
+		*comma = '/';
+	if (bm_seal_name_check(name, NULL) < 0)
+		return -EINVAL;
+	memcpy(ret_name, name, sizeof(name));
+	return 0;
 }
 
 /* With "benchmon profile VERB NAME" as the remedy. */
 __attribute__((format(printf, 4, 5))) static int refuse(const struct file *f, int code,
 							const char *verb, const char *fmt, ...)
 {
-	char message[256], remedy[96];
+	char message[256], remedy[BM_PROFILE_NAME_LEN + 32];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -73,7 +97,7 @@ int bm_seal_digest(const struct bm_sealed *sealed, char ret[BM_SEAL_DIGEST_LEN])
 	return 0;
 }
 
-static int sign(const struct bm_seal_key *key, const struct bm_sealed *sealed, char **ret_text,
+static int sign(const struct bm_key *key, const struct bm_sealed *sealed, char **ret_text,
 		size_t *ret_len, struct bm_error *err)
 {
 	unsigned char signature[crypto_sign_BYTES];
@@ -132,7 +156,7 @@ static int put_file(int dir, const char *name, const char *text, size_t len)
 	return r == 0 && fsync(dir) < 0 ? -errno : r;
 }
 
-int bm_seal_write(int state_dir, const struct bm_seal_key *key, const struct bm_sealed *sealed,
+int bm_seal_write(int state_dir, const struct bm_key *key, const struct bm_sealed *sealed,
 		  struct bm_error *err)
 {
 	struct file f = file_of(sealed->name, err);
@@ -146,6 +170,24 @@ int bm_seal_write(int state_dir, const struct bm_seal_key *key, const struct bm_
 	if (r == 0)
 		r = put_file(dir, f.path, text, len);
 	return r < 0 ? bm_fail_errno(err, -r, "write " BM_SEAL_DIR "/%s", f.path) : 0;
+}
+
+int bm_seal_remove(int state_dir, const char *name, struct bm_error *err)
+{
+	struct file f = file_of(name, err);
+	autoclose dir = -1;
+	int r = bm_seal_name_check(name, err);
+
+	if (r < 0)
+		return r;
+	r = open_dir(state_dir, false, &dir, err);
+	if (r == 0 && unlinkat(dir, f.path, 0) < 0)
+		r = -errno;
+	if (r == 0 && fsync(dir) < 0)
+		r = -errno;
+	if (r == -ENOENT)
+		return refuse(&f, ENOENT, "show", "is not sealed");
+	return r < 0 ? bm_fail_errno(err, -r, "remove " BM_SEAL_DIR "/%s", f.path) : 0;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -192,7 +234,7 @@ static int open_file(const struct file *f, int state_dir, uid_t owner, int *ret)
 }
 
 /* The second line; the first one's length includes its newline. */
-static int check_signature(const struct file *f, const struct bm_seal_key *key, const char *text,
+static int check_signature(const struct file *f, const struct bm_key *key, const char *text,
 			   size_t len, size_t *ret_len)
 {
 	unsigned char signature[crypto_sign_BYTES];
@@ -234,7 +276,7 @@ static int check_age(const struct file *f, const struct bm_sealed *s, int64_t no
 	return 0;
 }
 
-int bm_seal_read(int state_dir, uid_t owner, const struct bm_seal_key *key, const char *name,
+int bm_seal_read(int state_dir, uid_t owner, const struct bm_key *key, const char *name,
 		 int64_t now, struct bm_sealed *ret, struct bm_error *err)
 {
 	struct file f = file_of(name, err);
@@ -243,7 +285,7 @@ int bm_seal_read(int state_dir, uid_t owner, const struct bm_seal_key *key, cons
 	autojson *json = NULL;
 	autoclose fd = -1;
 	size_t len = 0;
-	int r = bm_profile_name_check(name, err);
+	int r = bm_seal_name_check(name, err);
 
 	if (r == 0)
 		r = open_file(&f, state_dir, owner, &fd);

@@ -139,8 +139,8 @@ int bm_connect(const char *path, int *ret_socket)
 	return 0;
 }
 
-int bm_call(int socket, const char *op, struct json_object *request, const int *fds,
-	    size_t fd_count, struct json_object **ret_reply, struct bm_error *err)
+static int call(int socket, const char *op, struct json_object *request, const int *fds,
+		size_t fd_count, struct bm_message *ret, struct bm_error *err)
 {
 	autojson *message = json_object_new_object();
 	automessage reply = {};
@@ -174,6 +174,33 @@ int bm_call(int socket, const char *op, struct json_object *request, const int *
 			*err = remote;
 		return -remote.code;
 	}
+	*ret = reply;
+	reply = (struct bm_message){};
+	return 0;
+}
+
+int bm_call(int socket, const char *op, struct json_object *request, const int *fds,
+	    size_t fd_count, struct json_object **ret_reply, struct bm_error *err)
+{
+	automessage reply = {};
+	int r = call(socket, op, request, fds, fd_count, &reply, err);
+
+	if (r == 0)
+		*ret_reply = TAKE_PTR(reply.json);
+	return r;
+}
+
+int bm_call_fd(int socket, const char *op, struct json_object *request, int *ret_fd,
+	       struct json_object **ret_reply, struct bm_error *err)
+{
+	automessage reply = {};
+	int r = call(socket, op, request, NULL, 0, &reply, err);
+
+	if (r < 0)
+		return r;
+	if (reply.fd_count != 1)
+		return bm_fail(err, EPROTO, "protocol", NULL, "%s: malformed reply", op);
+	*ret_fd = TAKE_FD(reply.fds[0]);
 	*ret_reply = TAKE_PTR(reply.json);
 	return 0;
 }

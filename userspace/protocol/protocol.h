@@ -49,5 +49,8 @@ int bm_connect(const char *path, int *ret_socket);
  */
 int bm_call(int socket, const char *op, struct json_object *request, const int *fds,
 	    size_t fd_count, struct json_object **ret_reply, struct bm_error *err);
+/* The same of an answer that comes with an fd, the caller's. -EPROTO: without one. */
+int bm_call_fd(int socket, const char *op, struct json_object *request, int *ret_fd,
+	       struct json_object **ret_reply, struct bm_error *err);
 
 #endif

@@ -82,7 +82,7 @@ case_usage() {
 	bm grant e1 disk "$disk/src" --yes
 	refused 2 "grant: no kind 'disk', the kinds are file and net"
 	bm grant e1 net --yes
-	refused 2 'grant: net takes PROFILE or ADDR:PORT[/udp], --private and --for'
+	refused 2 'grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
 	bm grant nobody file "$disk/src" --yes
 	refused 125 'there is no Bench "nobody"; see `benchmon ls`'
 }
@@ -252,7 +252,7 @@ case_addresses() {
 		words=${words%%; *}
 		printf -v address %b "$address"
 		bm grant e1 net "$address" --yes
-		refused 125 "$words" '(rule: a destination is ADDRESS:PORT[/tcp|/udp])' "$remedy"
+		refused 125 "$words" '(rule: a destination is HOST:PORT or ADDRESS:PORT[/tcp|/udp])' "$remedy"
 	done <<-'END'
 		|the destination is empty
 		198.51.100.10|the port is missing
@@ -271,9 +271,6 @@ case_addresses() {
 		198.51.100:80|"198.51.100" is no IPv4 address
 		127.1:80|"127.1" is no IPv4 address
 		256.1.1.1:80|"256.1.1.1" is no IPv4 address
-		0x7f.0.0.1:80|"0x7f.0.0.1" is a name, not an address
-		example.org:443|"example.org" is a name, not an address
-		localhost:80|HOST:PORT needs a sealed profile; give the address
 		2001:db8::1:80|is an IPv6 address without brackets; put the address in brackets
 		[2001:db8::1]80|"80" after "]" does not belong there
 		[2001:db8::1]|the port is missing
@@ -286,10 +283,46 @@ case_addresses() {
 		198.51.100.10 :80|white space at byte 14 of the destination; remove it
 		198.51.100.10:80\t|white space at byte 17 of the destination
 		198.51.100.10:80\x01|byte 0x01 at 17 does not belong in a destination
-		\u0661:80|byte 0xd9 at 1 does not belong in a destination
+		a.test|the port is missing
+		a.test:0|port 0 is not in 1 to 65535
+		a.test:65536|port 65536 is not in 1 to 65535
+		a.test:080|port "080" has leading zeros
+		a.test:80:80|"80:80" is no port number
+		a.test:80/sctp|"/sctp" is no protocol that can be granted
+		a.test:80\x01|byte 0x01 at 10 does not belong in a destination
+		https://a.test|"://" at byte 6 does not belong in a destination; write HOST:PORT alone
 	END
-	bm grant e1 net "$(x 100):80" --yes
+	bm grant e1 net "[$(x 100)]:80" --yes
 	refused 125 'the destination is longer than any ADDRESS:PORT'
+}
+
+# Nothing of these is ever asked for.
+case_names() {
+	local line name words
+	while IFS= read -r line; do
+		printf -v name %b "${line%%|*}"
+		words=${line#*|}
+		bm grant e1 net "$name" --yes
+		refused 125 "${words%%; *}" '(rule: a host is a full DNS name of letters, digits and hyphens)' \
+			"${words#*; }"
+	done <<-'END'
+		a.test.:80|a dot at the end of the host name, byte 7; remove it
+		a..test:80|an empty label at byte 3 of the host name; remove a dot
+		localhost:80|the host name has one label alone; give the full name
+		0x7f.0.0.1:80|the last label of the host name, at byte 10, begins with no letter; give an address
+		a-.test:80|a label of the host name ends with a hyphen, at byte 2
+		a_b.test:80|an underscore (byte 0x5f) at 2 of the host name
+		*.test:80|an asterisk (byte 0x2a) at 1 of the host name; write out each host
+		a\x01.test:80|byte 0x01 at 2 does not belong in a host name
+		b\u00fccher.test:80|byte 0xc3 at 2 of the host name is not ASCII; write an international name
+		\u0661:80|byte 0xd9 at 1 of the host name is not ASCII
+		a%eth0.test:80|a percent sign (byte 0x25) at 2 of the host name; give a global address
+		u@a.test:80|an at sign (byte 0x40) at 2 of the host name; give the host alone
+	END
+	bm grant e1 net "$(x 64).test:80" --yes
+	refused 125 'the label at byte 1 of the host name has 64 bytes, more than 63'
+	bm profile show 192.0.2.1:80
+	refused 125 'an address is not resolved, and nothing of it is sealed'
 }
 
 case_never_sealed() {

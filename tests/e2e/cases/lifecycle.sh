@@ -52,14 +52,14 @@ case_names() {
 case_no_rootfs() {
 	unset BENCHMON_ROOTFS
 	bm create e2
-	refused 125 'no root filesystem to make a Bench of' 'give --rootfs DIR or set BENCHMON_ROOTFS'
+	refused 125 'no root filesystem to make a Bench of' 'give --image or --rootfs DIR, or set BENCHMON_ROOTFS'
 	bm create e2 --rootfs "$tmp/nowhere"
 	refused 125 "--rootfs $tmp/nowhere: No such file or directory"
 	bm create e2 --rootfs "$disk/src/file"
 	refused 125 "--rootfs $disk/src/file: Not a directory"
 	# The host's own tree here is an overlay, which cannot be idmapped; or has mounts below.
 	bm create e2 --rootfs /usr/share
-	refused 125 'the root file system lies where it can'\''t be idmapped (rule: idmap)' \
+	refused 125 'the root file system is part of an overlay and not all of it (rule: image)' \
 		'copy it to ext4, xfs or btrfs'
 	bm create e2 --rootfs /
 	refused 125 'the root directory is never granted (rule: object-kind)'
@@ -235,7 +235,7 @@ case_limits() {
 		refused 2 "'$bad': "
 	done
 	bm create e2 --memory 1000
-	refused 125 'the limits make no sense (rule: limits); memory at least 1M, pids at least 1'
+	refused 125 'the limit of memory is too low for anything to run (rule: limits); at least 1M'
 	for bad in 0 abc -1 4194305; do
 		bm create e2 --pids "$bad"
 		refused 2 "--pids: '$bad' is not a number from 1 to 4194304"

@@ -214,10 +214,10 @@ programs_gone() { # BENCH: as by root's own hand
 }
 
 # What it has taken hold of before, and no wall would meet again: it is not attached while it has.
-holding() { # PERL WORDS...
+holding() { # PERL WORDS...; with what is in $given as its stdin
 	local holder=
 	"${runc[@]}" exec p1 /usr/bin/perl -e "$1"'; open(my $f, ">", "/work/at"); print $f $$; close $f; rename "/work/at", "/work/ready"; sleep' \
-		</dev/null >/dev/null 2>&1 &
+		<&"${given:-$nothing}" >/dev/null 2>&1 &
 	holder=$!
 	soon test -e "/proc/$pid/root/work/ready"
 	bm attach a1 p1
@@ -228,7 +228,8 @@ holding() { # PERL WORDS...
 }
 
 case_holds() {
-	local sleeper
+	local sleeper nothing given=
+	exec {nothing}</dev/null
 	made /busybox sleep infinity
 	started p1
 	sleep infinity &
@@ -238,6 +239,12 @@ case_holds() {
 	wait "$sleeper" || :
 	holding 'open(F, "<", "/dev/mem") or die' ' of the container has a device open, 1:1'
 	holding 'socket(S, 17, 3, 0) or die' ' of the container has a packet socket'
+	# Also where it can't be listed any more: the process has gone to another network.
+	holding 'socket(S, 17, 3, 0) or die; syscall(272, 0x40000000) == 0 or die' ' of the container has a socket of family 17'
+	holding 'socket(S, 38, 5, 0) or die' ' of the container has a socket of family 38'
+	exec {given}<>/dev/udp/127.0.0.1/9
+	holding '1' ' of the container has a network socket that was made outside of it'
+	exec {given}>&- {nothing}<&-
 	same '' "$(nft list tables | grep benchmon)" 'the table that is left'
 	attached
 	detached 0
@@ -323,6 +330,44 @@ case_ended() {
 	rm "$tmp/opened"
 	detached 0
 	removed p1
+}
+
+# So do those of a cgroup below its own that is not there any more. And once its own is not, still
+# nobody else's.
+case_ended_removed() {
+	local own child other
+	made /busybox sleep infinity
+	started p1
+	attached
+	child=/sys/fs/cgroup/e2e/p1/child
+	bm grant a1 net "$server:8080" --yes
+	did granted
+	mkfifo "/proc/$pid/root/work/go"
+	"${runc[@]}" exec -d --pid-file "$tmp/pid" p1 /bin/bash -c "read -r _ </work/go
+		exec 5<>/dev/tcp/$server/8080 && echo open && exec sleep infinity" </dev/null >"$tmp/opened" 2>&1
+	slurp "$tmp/pid" other
+	mkdir "$child"
+	echo "$other" >"$child/cgroup.procs"
+	echo >"/proc/$pid/root/work/go"
+	soon grep -q open "$tmp/opened"
+	echo "$other" >"${child%/child}/cgroup.procs"
+	rmdir "$child"
+	exec {own}<>"/dev/tcp/$server/8080"
+	bm revoke a1/1
+	did 'a1/1 revoked' '  connections ended: 1'
+	bm grant a1 net "$server:8080" --yes
+	did granted
+	kill -9 "$other" "$pid"
+	soon gone "$pid"
+	soon gone "$other"
+	removed p1
+	bm revoke a1 --all
+	did 'revoked'
+	line_from "$own" out
+	same 'hello from 8080' "$out"
+	exec {own}>&-
+	rm "$tmp/opened" "$tmp/pid"
+	detached 0
 }
 
 # A restarted daemon finds the same flags, and its table, also where that was taken away.

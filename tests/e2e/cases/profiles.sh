@@ -59,13 +59,13 @@ case_usage() {
 	bm profile
 	refused 2
 	bm profile mend
-	refused 2 "no 'mend', there are ls, show, seal, verify and refresh"
+	refused 2 "no 'mend', there are ls, show, seal, verify, refresh and unseal"
 	bm profile show
 	refused 2 'profile show: which one?'
 	bm profile ls p
 	refused 2 'profile ls takes no name'
 	bm profile verify p --yes
-	refused 2 'profile verify takes none of --image, --rootfs and --yes'
+	refused 2 'profile verify takes none of --image, --rootfs, --private and --yes'
 	bm profile refresh p --rootfs /
 	refused 2 'profile refresh takes none of --image, --rootfs'
 	bm profile seal p --rootfs / --image x
@@ -75,7 +75,7 @@ case_usage() {
 	bm profile seal ../p --yes
 	refused 125 'is no name of a profile'
 	bm completion bash
-	did 'operands="ls show seal verify refresh"'
+	did 'operands="ls show seal verify refresh unseal"'
 }
 
 case_seal() {
@@ -278,11 +278,11 @@ case_refresh() {
 	zone 'a.test 300 A 192.0.2.50' 'b.test 5 A 192.0.2.3'
 	bm profile refresh p --yes
 	did '  + 192.0.2.50:443/tcp of a.test' \
-		'  = 192.0.2.1:443/tcp of a.test, not answered any more, kept until ' \
-		'  = [2001:db8::1]:443/tcp of a.test, not answered any more, kept until '
+		'  = 192.0.2.1:443/tcp of a.test, not answered, kept until' \
+		'  = [2001:db8::1]:443/tcp of a.test, not answered, kept until'
 	[[ $out != *'192.0.2.3:'* ]] || fail 'what has not changed is told'
 	bm profile show p
-	did '    192.0.2.50, ttl 300 s' '    192.0.2.1, ttl 300 s, not answered any more, kept until '
+	did '    192.0.2.50, ttl 300 s' '    192.0.2.1, ttl 300 s, not answered, kept until'
 	zone 'a.test 300 A 192.0.2.1' 'b.test 5 A 192.0.2.3'
 	bm profile refresh p --yes
 	did '  = 192.0.2.50:443/tcp of a.test'
@@ -290,7 +290,7 @@ case_refresh() {
 	bm profile refresh p --yes --format json
 	did '"name":"p","state":"sealed"' '"change":{"what":"kept"'
 	zone
-	same 4 "$(grep -c '"event":"profile-refresh"' "$state/ledger.jsonl")"
+	same 4 "$(grep -c '"event":"profile-refresh","profile":"p"' "$state/ledger.jsonl")"
 }
 
 # Only where the clock is ours to set.

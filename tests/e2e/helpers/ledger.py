@@ -12,19 +12,21 @@ MAPS = "/sys/fs/bpf/benchmon/maps/"
 
 
 def lines():
-    """The records, of which each names the one before."""
-    before = "0" * 64
+    """The records of the newest file, of which each names the one before."""
+    before, due = "0" * 64, 1
     with open(LEDGER, "rb") as file:
         data = file.read()
     if data and not data.endswith(b"\n"):
         raise SystemExit("ledger: the last line is torn")
     for number, line in enumerate(data.splitlines(), 1):
         record = json.loads(line)
+        if number == 1 and record.get("file", 1) > 1:
+            before, due = record["prev"], record["n"]
         cut = line.rindex(b',"hash":"')
         want = hashlib.blake2b(line[:cut], digest_size=32).hexdigest()
-        if record["hash"] != want or record["prev"] != before or record["n"] != number:
+        if record["hash"] != want or record["prev"] != before or record["n"] != due:
             raise SystemExit(f"ledger: line {number} breaks the chain")
-        before = want
+        before, due = want, due + 1
         yield record
 
 
@@ -33,6 +35,8 @@ def replay():
     benches = {}
     for record in lines():
         event, bench = record["event"], record.get("bench_id")
+        # What stands is said again at the beginning of a file.
+        event = record["was"] if event == "state" else event
         if event in ("create", "attach"):
             benches[bench] = (record["bench"], {})
         elif event in ("destroy", "detach"):

@@ -9,6 +9,8 @@ PATHS = """
 /sys/fs/bpf/* /sys/fs/bpf/benchmon/*/* /run/benchmon/*/* /run/benchmon/*/*/* /var/lib/benchmon/*.*
 /var/lib/benchmon/benches/*
 """.split()
+# Made once, when there is first something to sign.
+KEYS = ("/var/lib/benchmon/seal.key",)
 GUEST = os.path.exists("/run/vm/guest")
 PATHS += [f"{place}/{'*' if GUEST else '*benchmon*'}"
           for place in ("/run/crun", "/tmp", "/var/tmp", "/dev/shm")]
@@ -97,7 +99,7 @@ def state(runner):
         for line in read(f"/proc/{pid}/mounts").splitlines():
             yield f"mount {'1' if pid == '1' else 'gatekeeperd'} {line.split()[1]}"
     for pattern in PATHS:
-        yield from (f"path {path}" for path in glob.glob(pattern))
+        yield from (f"path {path}" for path in glob.glob(pattern) if path not in KEYS)
     for path in glob.glob("/proc/sys/net/ipv[46]/conf/*/forwarding"):
         yield f"{path} {read(path).strip()}"
     yield from (f"table {name}" for name in tables())

@@ -5,9 +5,10 @@
  *   dns ADDRESS ZONE
  *
  * NAME TTL A|AAAA|CNAME DATA, one record a line; NAME TTL TURN A ADDRESS... gives another one of
- * the addresses each time; NAME 0 REFUSED, SERVFAIL, SILENT or CUT (ask again over TCP, where
- * nobody listens). A name that has no line does not exist. It prints "ready" when it listens on
- * port 53.
+ * the addresses each time; NAME TTL RANGE A|AAAA FIRST COUNT that many from the first on (they
+ * differ in their last two bytes); NAME 0 REFUSED, SERVFAIL, SILENT or CUT (ask again over TCP,
+ * where nobody listens). A name that has no line does not exist. It prints "ready" when it listens
+ * on port 53.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -97,6 +98,23 @@ static void put_turn(struct reply *r, const char *name, unsigned ttl, char **res
 		put_data(r, name, type, ttl, words[turn++ % count]);
 }
 
+static void put_range(struct reply *r, const char *name, unsigned type, unsigned ttl, char **rest)
+{
+	const char *kind = strtok_r(NULL, " \n", rest), *first = strtok_r(NULL, " \n", rest);
+	const char *count = strtok_r(NULL, " \n", rest);
+	size_t size = type == A ? 4 : 16;
+	uint8_t data[16];
+
+	if (!kind || !first || !count || type_of(kind) != type ||
+	    inet_pton(type == A ? AF_INET : AF_INET6, first, data) != 1)
+		return;
+	for (int i = atoi(count); i > 0; i--) {
+		put_record(r, name, type, ttl, data, size);
+		if (!++data[size - 1])
+			data[size - 2]++;
+	}
+}
+
 /* Returns whether the name has this line; an alias becomes the name that is looked for next. */
 static bool take_line(struct reply *r, char *line, char *name, unsigned type)
 {
@@ -115,6 +133,8 @@ static bool take_line(struct reply *r, char *line, char *name, unsigned type)
 	} else if (!strcmp(kind, "TURN")) {
 		if (type == A)
 			put_turn(r, name, (unsigned)atoi(ttl), &rest);
+	} else if (!strcmp(kind, "RANGE")) {
+		put_range(r, name, type, (unsigned)atoi(ttl), &rest);
 	} else if ((data = strtok_r(NULL, " \n", &rest))) {
 		if (type_of(kind) == type || type_of(kind) == CNAME)
 			put_data(r, name, type_of(kind), (unsigned)atoi(ttl), data);

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a new file of the ledger says again makes the same model as the file before. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "gatekeeperd/destinations.h"
+#include "gatekeeperd/record.h"
+#include "gatekeeperd/replay.h"
+#include "ledger_dir.h"
+
+static struct daemon d;
+static char dir_path[] = "/tmp/benchmon-restate-XXXXXX";
+static int dir = -1;
+
+static void forget(void)
+{
+	while (d.model.benches)
+		model_remove(&d.model, d.model.benches);
+	d.model = (struct model){};
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir_path))
+		return -1;
+	dir = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -1 : bm_ledger_open(dir, NULL, &d.ledger, NULL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	forget();
+	bm_ledger_close(d.ledger);
+	ledger_removed(dir);
+	for (int i = 1; i < 64; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), BM_LEDGER_OLD "%d" BM_LEDGER_SUFFIX, i);
+		unlinkat(dir, name, 0);
+	}
+	bm_close(dir);
+	return rmdir(dir_path);
+}
+
+/* A line; its fields with ' for ". */
+static void say(const char *event, const char *fields)
+{
+	char *text = strdup(fields);
+	autojson *json = NULL;
+
+	assert_non_null(text);
+	for (char *p = text; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	assert_int_equal(bm_json_parse(text, strlen(text), "fields", &json, NULL), 0);
+	assert_int_equal(bm_ledger_append(d.ledger, event, json, NULL), 0);
+	free(text);
+}
+
+static void replayed(void)
+{
+	struct bm_error err = {};
+
+	forget();
+	if (replay_ledger(&d, &err) != 0)
+		fail_msg("%s", err.message);
+}
+
+static void rotated(void)
+{
+	struct bm_error err = {};
+	char old[64];
+
+	if (ledger_rotate(&d, old, &err) != 0)
+		fail_msg("%s", err.message);
+}
+
+static void dump_hosts(FILE *out, const struct grant_hosts *hosts)
+{
+	for (size_t i = 0; i < hosts->count; i++) {
+		fprintf(out, "   %s %d:", hosts->list[i].name, hosts->list[i].revoked);
+		for (size_t k = 0; k < hosts->list[i].count; k++) {
+			char text[BM_DESTINATION_LEN];
+
+			bm_destination_format(&hosts->list[i].list[k].to, text);
+			fprintf(out, " %s,%d", text, (int)hosts->list[i].list[k].until);
+		}
+		fputc('\n', out);
+	}
+}
+
+static void dump_grants(FILE *out, const struct bench *b, const struct grant *list)
+{
+	for (const struct grant *g = list; g; g = g->next) {
+		autojson *json = grant_to_json(b, g);
+
+		fprintf(out, "  %s closed %d mounts", json_object_to_json_string(json), g->closed);
+		for (int i = 0; i < GRANT_MOUNTS; i++)
+			fprintf(out, " %d", (int)g->mounts[i]);
+		fputc('\n', out);
+		dump_hosts(out, &g->hosts);
+		fprintf(out, "   next\n");
+		dump_hosts(out, &g->next_hosts);
+	}
+}
+
+/* All of the model that comes from the ledger. */
+static char *dump(void)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	fprintf(out, "last %u\n", d.model.last_bench);
+	for (const struct bench *b = d.model.benches; b; b = b->next) {
+		autojson *shared = bench_shared_to_json(b);
+
+		fprintf(out, "%s %u slot %u %s %s %s userns %d '%s' %s pid %d %d cgroup '%s' %s\n",
+			b->name, b->id, b->slot, bench_origin_name(b->origin),
+			bench_state_name(b->state), bench_exec_name(b->exec), b->userns,
+			b->container, b->created, b->pid, (int)b->pid_start, b->cgroup.path,
+			json_object_to_json_string(shared));
+		for (int i = 0; i < BM_NS_MAX; i++)
+			fprintf(out, " %d", (int)b->namespaces[i]);
+		fprintf(out, " %s last %u\n",
+			b->detached ? json_object_to_json_string(b->detached) : "", b->last_grant);
+		dump_grants(out, b, b->grants);
+		fprintf(out, " revoked\n");
+		dump_grants(out, b, b->revoked);
+		fprintf(out, " closed\n");
+		dump_grants(out, b, b->closed);
+	}
+	fclose(out);
+	return text;
+}
+
+static size_t lines_now(void)
+{
+	autofree char *data = NULL;
+	size_t len, lines = 0;
+
+	assert_int_equal(bm_read_file(dir, BM_LEDGER_NAME, 1 << 20, &data, &len), 0);
+	for (size_t i = 0; i < len; i++)
+		lines += data[i] == '\n';
+	return lines;
+}
+
+/* Also over several files, which do not grow by that. */
+static void same_after_rotation(size_t lines)
+{
+	autofree char *before = NULL, *after = NULL;
+
+	replayed();
+	before = dump();
+	for (int i = 0; i < 3; i++) {
+		rotated();
+		assert_int_equal(lines_now(), lines);
+		free(after);
+		replayed();
+		after = dump();
+		assert_string_equal(before, after);
+	}
+}
+
+#define B(n) "'bench':'b" #n "','bench_id':" #n
+#define FILE_GRANT(n, id, object)                                                                  \
+	"{" B(n) ",'id':'" id "','rights':'rw','object':" #object ",'created':'t2',"               \
+		 "'confirmed':{'uid':7,'how':'tty'},'source':'/s','dest':'/d','directory':true,"   \
+		 "'idmap':true,'on_revoke':'report','device':5,'inode':6,'kind':'file'}"
+
+static void nothing(void **state)
+{
+	(void)state;
+	same_after_rotation(1);
+	/* What is over is not said again; which ids were used up is. */
+	say("create", "{" B(1) ",'origin':'created','slot':4,'created':'t1'}");
+	say("destroy", "{" B(1) "}");
+	same_after_rotation(1);
+	assert_int_equal(d.model.last_bench, 1);
+}
+
+static void benches(void **state)
+{
+	(void)state;
+	say("create", "{" B(2) ",'origin':'created','slot':4,'created':'t1','exec':'image',"
+			       "'userns':true,'later':{'a':[1]}}");
+	say("own-objects", "{" B(2) ",'objects':[{'what':'rootfs'}],'detached':[{'path':'/v'}]}");
+	say("ready", "{" B(2) ",'pid':99,'pid_start':12345,'cgroup':'/benchmon/b2',"
+			      "'namespaces':{'mnt':7,'net':8},'shared':['net']}");
+	say("exec", "{" B(2) ",'argv':['true']}");
+	say("attach", "{" B(3) ",'origin':'attached','container':'c','created':'t','pid':4,"
+			       "'pid_start':5,'cgroup':'/x'}");
+	same_after_rotation(5);
+	/* What this version does not know of is said again, too: it may be decided by. */
+	say("unheard-of", "{" B(2) ",'how':'now'}");
+	say("unheard-of", "{" B(2) ",'how':'again'}");
+	same_after_rotation(6);
+	autofree char *data = NULL;
+
+	assert_int_equal(bm_read_file(dir, BM_LEDGER_NAME, 1 << 20, &data, NULL), 0);
+	assert_non_null(strstr(data, "\"was\":\"unheard-of\",\"bench\":\"b2\",\"bench_id\":2,"
+				     "\"how\":\"again\"")
+				?: strstr(data, "\"how\":\"again\""));
+	assert_null(strstr(data, "\"how\":\"now\""));
+	assert_non_null(strstr(data, "\"later\":{\"a\":[1]}"));
+}
+
+static void grants(void **state)
+{
+	(void)state;
+	say("grant", FILE_GRANT(2, "b2/1", 70));
+	say("grant", FILE_GRANT(2, "b2/2", 71));
+	say("grant", FILE_GRANT(2, "b2/3", 72));
+	say("grant", FILE_GRANT(2, "b2/4", 73));
+	say("grant", "{" B(2) ",'id':'b2/6','kind':'net','created':'t3','expires':'t4',"
+			      "'expiry_ns':777,'confirmed':{'uid':0,'how':'yes'},"
+			      "'destination':'198.51.100.10:80/tcp'}");
+	same_after_rotation(6 + 5);
+	say("revoke", "{" B(2) ",'grant':2,'mounts':[31,32]}");
+	say("revoke", "{" B(2) ",'grant':3,'mounts':[33],'closed':true}");
+	say("revoke", "{" B(2) ",'grant':9,'reason':'failed'}");
+	/* Two with their ends, and the number that was used up. */
+	same_after_rotation(6 + 5 + 3);
+	assert_int_equal(model_find(&d.model, "b2")->last_grant, 9);
+	assert_non_null(bench_closed_object(model_find(&d.model, "b2"), 72));
+}
+
+static void profiles(void **state)
+{
+	(void)state;
+	say("destinations",
+	    "{" B(3) ",'grant':1,'first':true,'hosts':[{'host':'a.test','to':["
+		     "{'destination':'192.0.2.1:443/tcp'},"
+		     "{'destination':'192.0.2.2:443/tcp','until':99}]},"
+		     "{'host':'b.test','to':[{'destination':'192.0.2.3:443/tcp'}]}]}");
+	say("grant", "{" B(3) ",'id':'b3/1','kind':'net','created':'t3','profile':'apt',"
+			      "'seal':'00ff','seal_expiry':4000000000,"
+			      "'confirmed':{'uid':0,'how':'yes'}}");
+	same_after_rotation(6 + 5 + 3 + 2);
+	say("revoke-host", "{" B(3) ",'grant':1,'host':'a.test'}");
+	same_after_rotation(6 + 5 + 3 + 3);
+	/* In the midst of a refresh. */
+	say("destinations", "{" B(3) ",'grant':1,'first':true,'hosts':[{'host':'a.test','to':["
+				     "{'destination':'192.0.2.9:443/tcp'}]}]}");
+	say("refresh", "{" B(3) ",'grant':1,'seal':'11','seal_expiry':4000000001}");
+	same_after_rotation(6 + 5 + 3 + 5);
+	assert_int_equal(bench_grant(model_find(&d.model, "b3"), 1)->next_hosts.count, 1);
+}
+
+/* A line that is said again of a Bench that is there, or of one that there can't have been. */
+static void makes_no_sense(void **state)
+{
+	struct bm_error err = {};
+
+	(void)state;
+	say("state", "{" B(2) ",'was':'create','origin':'created','slot':4,'created':'t1'}");
+	forget();
+	assert_int_equal(replay_ledger(&d, &err), -EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing),        cmocka_unit_test(benches),
+		cmocka_unit_test(grants),         cmocka_unit_test(profiles),
+		cmocka_unit_test(makes_no_sense),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

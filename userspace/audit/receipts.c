@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The directory of receipts: written whole or not at all, and never more than so many. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "audit/receipt.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define RULE "receipt"
+#define NEW_FILE "receipt.new"
+/* Who puts more files there than we keep must not keep us from starting. */
+#define LIST_MAX (4 * BM_RECEIPTS_KEPT)
+
+static int open_dir(int state_dir, bool make, int *ret)
+{
+	int fd;
+
+	if (make && mkdirat(state_dir, BM_RECEIPT_DIR, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(state_dir, BM_RECEIPT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret = fd;
+	return 0;
+}
+
+static int put_file(int dir, const char *name, const char *text, size_t len)
+{
+	autoclose fd = -1;
+	int r;
+
+	if (unlinkat(dir, NEW_FILE, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(dir, NEW_FILE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = bm_write_all(fd, text, len);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0 && renameat(dir, NEW_FILE, dir, name) < 0)
+		r = -errno;
+	if (r < 0)
+		unlinkat(dir, NEW_FILE, 0);
+	return r == 0 && fsync(dir) < 0 ? -errno : r;
+}
+
+static int newer_first(const void *a, const void *b)
+{
+	const struct bm_receipt_entry *x = a, *y = b;
+
+	if (x->written != y->written)
+		return (x->written < y->written) - (x->written > y->written);
+	return (x->id < y->id) - (x->id > y->id);
+}
+
+static int list_dir(int fd, struct bm_receipt_entry **ret, size_t *ret_count)
+{
+	autofree struct bm_receipt_entry *list = calloc(LIST_MAX, sizeof(*list));
+	autoclosedir DIR *dir = NULL;
+	struct dirent *entry;
+	size_t count = 0;
+	int copy;
+
+	if (!list)
+		return -ENOMEM;
+	copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = copy < 0 ? NULL : fdopendir(copy);
+	if (!dir)
+		return -errno;
+	while (count < LIST_MAX && (entry = readdir(dir))) {
+		struct bm_receipt_entry *e = &list[count];
+		char name[BM_RECEIPT_NAME_LEN];
+		struct stat st;
+
+		/* Only what we would have called it ourselves. */
+		if (bm_receipt_name_parse(entry->d_name, e->bench, &e->id) < 0 ||
+		    strcmp(bm_receipt_name(e->bench, e->id, name), entry->d_name) ||
+		    fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		e->size = (uint64_t)st.st_size;
+		e->written = st.st_mtim.tv_sec;
+		count++;
+	}
+	qsort(list, count, sizeof(*list), newer_first);
+	*ret = TAKE_PTR(list);
+	*ret_count = count;
+	return 0;
+}
+
+/* All but this one: somebody may have set the clock back. */
+static void prune(int dir, const char *but)
+{
+	autofree struct bm_receipt_entry *list = NULL;
+	char name[BM_RECEIPT_NAME_LEN];
+	size_t count = 0;
+
+	if (list_dir(dir, &list, &count) < 0)
+		return;
+	for (size_t i = BM_RECEIPTS_KEPT; i < count; i++)
+		if (strcmp(bm_receipt_name(list[i].bench, list[i].id, name), but))
+			unlinkat(dir, name, 0);
+}
+
+int bm_receipt_put(int state_dir, const char *name, const char *text, size_t len,
+		   struct bm_error *err)
+{
+	autoclose dir = -1;
+	int r = open_dir(state_dir, true, &dir);
+
+	if (r == 0)
+		r = put_file(dir, name, text, len);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "write " BM_RECEIPT_DIR "/%s", name);
+	prune(dir, name);
+	return 0;
+}
+
+int bm_receipt_open(int state_dir, const char *name, int *ret_fd, struct bm_error *err)
+{
+	autoclose dir = -1, fd = -1;
+	int r = open_dir(state_dir, false, &dir);
+	struct stat st;
+
+	if (r == 0) {
+		fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+		r = fd < 0 ? -errno : 0;
+	}
+	if (r == 0 && fstat(fd, &st) < 0)
+		r = -errno;
+	if (r < 0)
+		return bm_fail_errno(err, -r, "receipt %s", name);
+	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) || st.st_mode & 022)
+		return bm_fail(err, EPERM, RULE, "find out who put it there",
+			       "receipt %s is no file of root's that others can't write", name);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int bm_receipt_read(int state_dir, const char *name, char **ret_text, size_t *ret_len,
+		    struct bm_error *err)
+{
+	autoclose fd = -1;
+	int r = bm_receipt_open(state_dir, name, &fd, err);
+
+	if (r < 0)
+		return r;
+	r = bm_read_fd(fd, BM_RECEIPT_MAX, ret_text, ret_len);
+	return r < 0 ? bm_fail_errno(err, -r, "receipt %s", name) : 0;
+}
+
+int bm_receipts_list(int state_dir, struct bm_receipt_entry **ret, size_t *ret_count,
+		     struct bm_error *err)
+{
+	autoclose dir = -1;
+	int r = open_dir(state_dir, false, &dir);
+
+	*ret = NULL;
+	*ret_count = 0;
+	if (r == 0)
+		r = list_dir(dir, ret, ret_count);
+	return r < 0 && r != -ENOENT ? bm_fail_errno(err, -r, BM_RECEIPT_DIR) : 0;
+}
