@@ -25,6 +25,9 @@ setup() {
 	resolver_up
 	define many "$(entries)" ',"overlap":"1h"'
 	define one '{"address":"'"$server"'","protocol":"tcp","port":8080,"why":"it serves"}'
+	# The daemon is there, and its key.
+	bm profile seal one --yes
+	did 'one sealed until '
 }
 
 teardown() {
