@@ -322,6 +322,7 @@ case_rotated() {
 	asked .grants_left_out null
 	bm receipt e1
 	did 'names this receipt'
+	rm /var/lib/benchmon/ledger-1.jsonl
 	rm "$disk/out/abc"
 }
 
