@@ -325,10 +325,12 @@ static void assert_has(int ns, const struct bm_destination *wanted, size_t count
 static void test_many(void **state)
 {
 	static const size_t counts[] = { MANY, 65536 };
+	/* An emulated processor would be at the second for a minute. */
+	size_t last = access("/run/vm/guest", F_OK) == 0 ? 1 : 2;
 	struct bm_error err = {};
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < last; i++) {
 		autofree struct bm_destination *list = many(counts[i]);
 		size_t half = counts[i] / 2;
 

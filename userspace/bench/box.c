@@ -112,7 +112,7 @@ static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t
 	struct bm_id_map ids = { 0, base, BM_ID_COUNT };
 	autolayers layers = {};
 	autoclose map = -1;
-	int r = bm_layers_clone(box->rootfs, box->peer, &layers, err);
+	int r = bm_layers_clone(box->rootfs, box->peer, box->root, &layers, err);
 
 	if (r == 0)
 		r = bm_userns_make(ids, ids, &map, err);

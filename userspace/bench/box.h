@@ -27,6 +27,7 @@ struct bm_box {
 	const char *name;
 	int rootfs;    /* directory, opened by the caller */
 	pid_t peer;    /* the caller, in whose mount namespace rootfs is */
+	bool root;     /* who is root */
 	uint32_t slot; /* of the id ranges; nobody else's while the box lives */
 	struct bm_limits limits;
 	bool image;  /* exec: image */

@@ -107,7 +107,7 @@ static int clone_overlay(int rootfs, pid_t peer, struct bm_layers *layers, struc
 	return clone_all(m->options, peer, layers, err);
 }
 
-int bm_layers_clone(int rootfs, pid_t peer, struct bm_layers *ret, struct bm_error *err)
+int bm_layers_clone(int rootfs, pid_t peer, bool root, struct bm_layers *ret, struct bm_error *err)
 {
 	autolayers layers = {};
 	struct statfs fs;
@@ -115,6 +115,9 @@ int bm_layers_clone(int rootfs, pid_t peer, struct bm_layers *ret, struct bm_err
 
 	if (fstatfs(rootfs, &fs) < 0)
 		return bm_fail_errno(err, errno, "root file system");
+	if (fs.f_type == OVERLAYFS_SUPER_MAGIC && !root)
+		return bm_fail(err, EPERM, RULE, "copy it to a directory, or ask root",
+			       "only root's images are taken apart into their layers");
 	if (fs.f_type == OVERLAYFS_SUPER_MAGIC)
 		r = clone_overlay(rootfs, peer, &layers, err);
 	else

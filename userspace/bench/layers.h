@@ -6,6 +6,7 @@
 #ifndef BENCHMON_LAYERS_H
 #define BENCHMON_LAYERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,9 +24,10 @@ void bm_layers_done(struct bm_layers *layers);
 #define autolayers __attribute__((cleanup(bm_layers_done))) struct bm_layers
 
 /*
- * rootfs is a directory that peer, who is root, has opened. -EBUSY: an overlay that is being
- * written to; -E2BIG.
+ * rootfs is a directory that peer has opened. -EBUSY: an overlay that is being written to; -E2BIG;
+ * -EPERM: an overlay, and peer is not root: its layers are known by path alone, and who may swap
+ * what is there would be handed any directory of the host.
  */
-int bm_layers_clone(int rootfs, pid_t peer, struct bm_layers *ret, struct bm_error *err);
+int bm_layers_clone(int rootfs, pid_t peer, bool root, struct bm_layers *ret, struct bm_error *err);
 
 #endif

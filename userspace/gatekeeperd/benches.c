@@ -95,7 +95,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	const char *given = bm_json_string(message->json, "bench");
-	struct bm_box box = { .rootfs = message->fds[0], .peer = c->pid };
+	struct bm_box box = { .rootfs = message->fds[0], .peer = c->pid, .root = c->uid == 0 };
 	char name[BM_BENCH_NAME_LEN];
 	struct bm_source source;
 	enum bench_exec mode;

@@ -174,6 +174,13 @@ case_operators() {
 	did '"confirmed":{"uid":65533,"how":"yes"}'
 	as_user 65533 65533 65534 revoke e1 --all
 	did
+	# By a path, which somebody else than root may lead elsewhere.
+	mkdir -p "$tmp/mnt" "$disk/mine"/{one,two}
+	mount -t overlay -o "ro,lowerdir=$disk/mine/one:$disk/mine/two" e2e "$tmp/mnt"
+	as_user 65533 65533 65534 create o1 --rootfs "$tmp/mnt"
+	refused 125 "only root's images are taken apart into their layers (rule: image)"
+	umount "$tmp/mnt"
+	rmdir "$tmp/mnt"
 	# A socket that lets somebody in who is none is not all that stands before the daemon.
 	chmod 666 /run/benchmon/gatekeeperd.sock
 	as_user 65533 65533 65533 ls
