@@ -80,7 +80,7 @@ case_usage() {
 	grant "$disk/src" --private
 	refused 2 'grant: --private is for net, not for file'
 	bm grant e1 disk "$disk/src" --yes
-	refused 2 "grant: no kind 'disk', the kinds are file and net"
+	refused 2 "grant: no kind 'disk', the kinds are file, net and listen"
 	bm grant e1 net --yes
 	refused 2 'grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
 	bm grant nobody file "$disk/src" --yes
