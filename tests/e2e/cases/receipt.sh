@@ -85,7 +85,7 @@ case_told() {
 		"e1/2    file  rw  $disk/out" '-> /out/out' 'confirmed by uid 0 (yes)'
 	narrow
 	bm receipt
-	did 'BENCH  NUMBER' 'e1 '
+	did 'BENCH ' ' NUMBER ' 'e1 '
 	narrow
 	bm receipt --format names
 	printed "$(basename "$receipt" .json)"
