@@ -27,6 +27,7 @@ as_ever() {
 }
 
 settings() { # JSON
+	rm -f "$tmp/settings"
 	printf '%s\n' "$1" >"$tmp/settings"
 }
 
