@@ -121,10 +121,10 @@ case_operators() {
 	did mine
 	same 65533 "$(stat -c %u "$disk/mine/new")" 'the owner of a new file'
 	as_user 65533 65533 65534 grant e1 file "$disk/src:/in/src:rw" --yes
-	refused 125 '(rule: own-access)'
+	refused 125 '(rule: own-credentials)'
 	chmod 600 "$disk/src/file"
 	as_user 65533 65533 65534 grant e1 file "$disk/src/file:/in/src" --yes
-	refused 125 'Permission denied'
+	refused 125 'you may not read it (rule: own-credentials)'
 	bm show e1 --format json
 	did '"confirmed":{"uid":65533,"how":"yes"}'
 	as_user 65533 65533 65534 revoke e1 --all
