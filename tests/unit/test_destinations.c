@@ -17,37 +17,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/replay.h"
-#include "ledger_dir.h"
-
-static struct daemon d;
-static char dir_path[] = "/tmp/benchmon-destinations-XXXXXX";
-static int dir = -1;
-
-static void forget(void)
-{
-	while (d.model.benches)
-		model_remove(&d.model, d.model.benches);
-	d.model = (struct model){};
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir_path))
-		return -1;
-	dir = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -1 : bm_ledger_open(dir, NULL, &d.ledger, NULL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	forget();
-	bm_ledger_close(d.ledger);
-	ledger_removed(dir);
-	bm_close(dir);
-	return rmdir(dir_path);
-}
+#include "ledger_model.h"
 
 static struct bm_destination to(const char *text)
 {
@@ -248,7 +218,7 @@ static void address_as_json(void **state)
 /* --- the ledger --------------------------------------------------------------------------------
  */
 
-static void say(struct bench *bench, const char *event, struct json_object *fields)
+static void say_of(struct bench *bench, const char *event, struct json_object *fields)
 {
 	assert_int_equal(bench_record(&d, bench, event, fields, NULL), 0);
 }
@@ -269,7 +239,7 @@ static struct bench *begin(const char *name)
 	struct json_object *json = json_object_new_object();
 
 	bm_json_add_string(json, "origin", "created");
-	say(bench, "create", json);
+	say_of(bench, "create", json);
 	return bench;
 }
 
@@ -283,11 +253,11 @@ static struct grant *granted(struct bench *bench, const struct bm_sealed *sealed
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "yes");
 	g->seal_expiry = 4000000000;
 	assert_int_equal(hosts_record(&d, bench, g->number, &g->hosts, NULL), 0);
-	say(bench, "grant", grant_to_json(bench, g));
+	say_of(bench, "grant", grant_to_json(bench, g));
 	return g;
 }
 
-static struct grant *replayed(const char *name, uint32_t number)
+static struct grant *read_back(const char *name, uint32_t number)
 {
 	struct bm_error err = {};
 	struct grant *g;
@@ -309,7 +279,7 @@ static void recorded(void **state)
 	(void)state;
 	two_hosts(&sealed);
 	granted(bench, &sealed);
-	g = replayed("r1", 1);
+	g = read_back("r1", 1);
 	assert_string_equal(g->profile, "p");
 	assert_int_equal(g->seal_expiry, 4000000000);
 	assert_int_equal(g->hosts.count, 2);
@@ -318,8 +288,8 @@ static void recorded(void **state)
 	assert_int_equal(g->hosts.list[1].list[1].to.port, 443);
 
 	bench = model_find(&d.model, "r1");
-	say(bench, "revoke-host", fields_of(1, "b.test"));
-	g = replayed("r1", 1);
+	say_of(bench, "revoke-host", fields_of(1, "b.test"));
+	g = read_back("r1", 1);
 	assert_true(hosts_find(&g->hosts, "b.test")->revoked);
 	assert_false(hosts_find(&g->hosts, "a.test")->revoked);
 }
@@ -347,7 +317,7 @@ static void many(void **state)
 		}
 	}
 	granted(bench, &sealed);
-	g = replayed("m1", 1);
+	g = read_back("m1", 1);
 	assert_int_equal(g->hosts.count, 200);
 	for (size_t i = 0; i < g->hosts.count; i++)
 		assert_int_equal(g->hosts.list[i].count, 50);
@@ -378,13 +348,13 @@ static void refreshed(void **state)
 	(void)state;
 	two_hosts(&sealed);
 	granted(bench, &sealed);
-	say(bench, "revoke-host", fields_of(1, "a.test"));
+	say_of(bench, "revoke-host", fields_of(1, "a.test"));
 	seal(&next, "a.test", "192.0.2.1:443", 0);
 	seal(&next, "b.test", "192.0.2.9:443", 0);
 	assert_int_equal(hosts_of_sealed(&next, &list), 0);
 	assert_int_equal(hosts_record(&d, bench, 1, &list, NULL), 0);
 	/* Announced and not granted is nothing. */
-	g = replayed("f1", 1);
+	g = read_back("f1", 1);
 	assert_true(grant_reaches(g, &gone));
 	assert_false(grant_reaches(g, &new));
 
@@ -394,8 +364,8 @@ static void refreshed(void **state)
 	snprintf(g->seal, sizeof(g->seal), "11");
 	g->seal_expiry = 4000000001;
 	grant_seal_to_json(fields, g);
-	say(bench, "refresh", fields);
-	g = replayed("f1", 1);
+	say_of(bench, "refresh", fields);
+	g = read_back("f1", 1);
 	assert_true(grant_reaches(g, &gone));
 	assert_true(grant_reaches(g, &new));
 	assert_int_equal(g->next_hosts.count, 2);
@@ -406,8 +376,8 @@ static void refreshed(void **state)
 	assert_int_equal(reach_list(&(struct reach){ g, NULL }, &both, &count), 0);
 	assert_int_equal(count, 3);
 
-	say(model_find(&d.model, "f1"), "refreshed", fields_of(1, NULL));
-	g = replayed("f1", 1);
+	say_of(model_find(&d.model, "f1"), "refreshed", fields_of(1, NULL));
+	g = read_back("f1", 1);
 	assert_false(grant_reaches(g, &gone));
 	assert_true(grant_reaches(g, &new));
 	assert_int_equal(g->next_hosts.count, 0);
@@ -427,13 +397,13 @@ static void makes_no_sense(void **state)
 		bool host = i == 1;
 
 		bm_ledger_close(d.ledger);
-		ledger_removed(dir);
+		emptied();
 		assert_int_equal(bm_ledger_open(dir, NULL, &d.ledger, NULL), 0);
 		forget();
 		bench = begin("x1");
 		two_hosts(&sealed);
 		granted(bench, &sealed);
-		say(bench, events[i], fields_of(i == 2 ? 7 : 1, host ? "nobody.test" : NULL));
+		say_of(bench, events[i], fields_of(i == 2 ? 7 : 1, host ? "nobody.test" : NULL));
 		forget();
 		assert_int_equal(replay_ledger(&d, &err), -EBADMSG);
 		assert_non_null(strstr(err.message, events[i]));

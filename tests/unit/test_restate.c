@@ -18,67 +18,7 @@
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/replay.h"
-#include "ledger_dir.h"
-
-static struct daemon d;
-static char dir_path[] = "/tmp/benchmon-restate-XXXXXX";
-static int dir = -1;
-
-static void forget(void)
-{
-	while (d.model.benches)
-		model_remove(&d.model, d.model.benches);
-	d.model = (struct model){};
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir_path))
-		return -1;
-	dir = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -1 : bm_ledger_open(dir, NULL, &d.ledger, NULL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	forget();
-	bm_ledger_close(d.ledger);
-	ledger_removed(dir);
-	for (int i = 1; i < 64; i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), BM_LEDGER_OLD "%d" BM_LEDGER_SUFFIX, i);
-		unlinkat(dir, name, 0);
-	}
-	bm_close(dir);
-	return rmdir(dir_path);
-}
-
-/* A line; its fields with ' for ". */
-static void say(const char *event, const char *fields)
-{
-	char *text = strdup(fields);
-	autojson *json = NULL;
-
-	assert_non_null(text);
-	for (char *p = text; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	assert_int_equal(bm_json_parse(text, strlen(text), "fields", &json, NULL), 0);
-	assert_int_equal(bm_ledger_append(d.ledger, event, json, NULL), 0);
-	free(text);
-}
-
-static void replayed(void)
-{
-	struct bm_error err = {};
-
-	forget();
-	if (replay_ledger(&d, &err) != 0)
-		fail_msg("%s", err.message);
-}
+#include "ledger_model.h"
 
 static void rotated(void)
 {

@@ -18,21 +18,10 @@
 #include "base/json.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/replay.h"
-#include "ledger_dir.h"
+#include "ledger_model.h"
 
 #define SHARED (BM_BENCH_SHARED_IPC | BM_BENCH_SHARED_NET | BM_BENCH_SHARED_PID)
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
-static struct daemon d;
-static char dir_path[64];
-static int dir = -1;
-
-static void forget(void)
-{
-	while (d.model.benches)
-		model_remove(&d.model, d.model.benches);
-	d.model = (struct model){};
-}
 
 /* A ledger without a line. */
 static void fresh(void)
@@ -40,59 +29,8 @@ static void fresh(void)
 	forget();
 	bm_ledger_close(d.ledger);
 	d.ledger = NULL;
-	ledger_removed(dir);
+	emptied();
 	assert_int_equal(bm_ledger_open(dir, NULL, &d.ledger, NULL), 0);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	snprintf(dir_path, sizeof(dir_path), "%s", "/dev/shm/benchmon-restore-XXXXXX");
-	if (!mkdtemp(dir_path)) {
-		snprintf(dir_path, sizeof(dir_path), "%s", "/tmp/benchmon-restore-XXXXXX");
-		if (!mkdtemp(dir_path))
-			return -1;
-	}
-	dir = open(dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -1;
-	fresh();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	forget();
-	bm_ledger_close(d.ledger);
-	d = (struct daemon){};
-	ledger_removed(dir);
-	bm_close(dir);
-	return rmdir(dir_path);
-}
-
-/* A line; its fields with ' for ". */
-static void say(const char *event, const char *fields)
-{
-	char *text = strdup(fields);
-	autojson *json = NULL;
-
-	assert_non_null(text);
-	for (char *p = text; *p; p++)
-		if (*p == '\'')
-			*p = '"';
-	assert_int_equal(bm_json_parse(text, strlen(text), "fields", &json, NULL), 0);
-	assert_int_equal(bm_ledger_append(d.ledger, event, json, NULL), 0);
-	free(text);
-}
-
-static void replayed(void)
-{
-	struct bm_error err = {};
-
-	forget();
-	if (replay_ledger(&d, &err) != 0)
-		fail_msg("%s", err.message);
 }
 
 #define B1 "'bench':'b1','bench_id':1"
