@@ -48,3 +48,21 @@ case_no_descriptors() {
 	bm ls
 	did e1
 }
+
+# Who waits for the end of a Bench asks nothing meanwhile, and is no idler.
+case_ending() {
+	with '{"idle_seconds":5}' slow_end
+}
+
+slow_end() {
+	local began=$SECONDS
+	mkdir "$disk/zeros"
+	make_bench c2
+	bm grant c2 file "$disk/zeros:/out:rw" --yes
+	did
+	truncate -s 3900M "$disk/zeros/zeros"
+	bm destroy c2
+	did 'c2 destroyed' "written to $disk/zeros: 1 file"
+	((SECONDS - began > 5)) || fail 'it took no time'
+	rm -r "$disk/zeros"
+}
