@@ -241,9 +241,10 @@ static inline int sniff(int ns, const char *interface, uint16_t protocol)
 
 /*
  * Packets that came in since, but for ARP and neighbour discovery, which may delay the wanted ones:
- * its first question can be lost while the link comes up, and is repeated a second later.
+ * its first question can be lost while the link comes up, and is repeated a second later. protocol:
+ * those of it alone, of IPv4; 0 all.
  */
-static inline int sniffed(int fd, int want)
+static inline int sniffed_of(int fd, int want, uint8_t protocol)
 {
 	struct sockaddr_ll from;
 	uint8_t data[2048];
@@ -259,9 +260,14 @@ static inline int sniffed(int fd, int want)
 			continue;
 		nd = from.sll_protocol == htons(ETH_P_IPV6) && n > 40 &&
 		     data[6] == IPPROTO_ICMPV6 && (data[40] == 135 || data[40] == 136);
-		count += !nd;
+		count += !nd && (!protocol || (n > 9 && data[9] == protocol));
 	}
 	return count;
+}
+
+static inline int sniffed(int fd, int want)
+{
+	return sniffed_of(fd, want, 0);
 }
 
 static inline void grant(int ns, uint32_t bench, const char *text)
