@@ -65,6 +65,15 @@ int cli_call_paged(int socket, const char *op, struct json_object *request,
 		   struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
 		   struct bm_error *err);
 
+/*
+ * request.c: the whole of a list, by its key in the reply; *ret_list is *ret's. Where names are
+ * asked for, no daemon is no error: *ret_list NULL. Pressing Tab must neither start one nor
+ * complain.
+ */
+int cli_call_list(struct cli *cli, const char *op,
+		  struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
+		  struct json_object **ret_list, struct bm_error *err);
+
 /* create.c: --exec and --allow-userns into a request. */
 int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err);
 /* create.c */

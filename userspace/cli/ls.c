@@ -50,23 +50,12 @@ static void print_names(struct json_object *benches)
 
 int cmd_ls(struct cli *cli, struct bm_error *err)
 {
-	autojson *request = json_object_new_object();
 	autojson *reply = NULL;
 	struct json_object *benches;
-	autoclose socket = -1;
-	int r;
+	int r = cli_call_list(cli, "ls", benches_of, &reply, &benches, err);
 
-	/* Pressing Tab must neither start a daemon nor complain that there is none. */
-	if (cli->format == FORMAT_NAMES && cli_connect_running(&socket) < 0)
-		return 0;
-	r = socket < 0 ? cli_connect(&socket, err) : 0;
-	if (r == 0)
-		r = cli_call_paged(socket, "ls", request, benches_of, &reply, err);
-	if (r < 0)
+	if (r < 0 || !benches)
 		return r;
-	benches = benches_of(reply);
-	if (!benches)
-		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"benches\"");
 	if (cli->format == FORMAT_JSON) {
 		json_object_object_del(reply, "ok");
 		json_object_object_del(reply, "next");

@@ -12,25 +12,6 @@ static struct json_object *items_of(struct json_object *reply)
 	return bm_json_get(reply, "items", json_type_array);
 }
 
-static int fetch(struct cli *cli, struct json_object **ret_reply, struct json_object **ret_list,
-		 struct bm_error *err)
-{
-	autojson *request = json_object_new_object();
-	autoclose socket = -1;
-	int r;
-
-	/* Pressing Tab must neither start a daemon nor complain that there is none. */
-	if (cli->format == FORMAT_NAMES && cli_connect_running(&socket) < 0)
-		return -ENOENT;
-	r = socket < 0 ? cli_connect(&socket, err) : 0;
-	if (r == 0)
-		r = cli_call_paged(socket, "profile-ls", request, items_of, ret_reply, err);
-	if (r < 0)
-		return r;
-	*ret_list = items_of(*ret_reply);
-	return *ret_list ? 0 : bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"items\"");
-}
-
 static void print_profiles(struct json_object *list)
 {
 	autojson *json = json_object_new_object();
@@ -44,18 +25,16 @@ static int list(struct cli *cli, const char *name, struct bm_error *err)
 	autojson *reply = NULL;
 	struct json_object *profiles;
 	char shown[CLI_SHOWN];
-	int r = fetch(cli, &reply, &profiles, err);
+	int r = cli_call_list(cli, "profile-ls", items_of, &reply, &profiles, err);
 
 	(void)name;
-	if (cli->format == FORMAT_NAMES) {
-		for (size_t i = 0; r == 0 && i < json_object_array_length(profiles); i++)
+	if (r < 0 || !profiles)
+		return cli->format == FORMAT_NAMES ? 0 : r;
+	if (cli->format == FORMAT_NAMES)
+		for (size_t i = 0; i < json_object_array_length(profiles); i++)
 			printf("%s\n", cli_show_key(json_object_array_get_idx(profiles, i), "name",
 						    shown, sizeof(shown)));
-		return 0;
-	}
-	if (r < 0)
-		return r;
-	if (cli->format == FORMAT_JSON)
+	else if (cli->format == FORMAT_JSON)
 		print_profiles(profiles);
 	else if (json_object_array_length(profiles))
 		return cli_profile_table(profiles, err);
@@ -126,8 +105,11 @@ static int verify_all(struct cli *cli, struct bm_error *err)
 	autojson *reply = NULL;
 	struct json_object *profiles;
 	size_t bad = 0, looked = 0;
-	int r = fetch(cli, &reply, &profiles, err);
+	int r = cli_call_list(cli, "profile-ls", items_of, &reply, &profiles, err);
 
+	if (r == 0 && !profiles)
+		r = bm_fail(err, ESRCH, NULL, "leave --format names away, and one is started",
+			    "verify: no gatekeeperd runs");
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < json_object_array_length(profiles); i++) {

@@ -56,23 +56,12 @@ static void print_names(struct json_object *items)
 
 static int list(struct cli *cli, struct bm_error *err)
 {
-	autojson *request = json_object_new_object();
 	autojson *reply = NULL, *json = NULL;
 	struct json_object *items;
-	autoclose socket = -1;
-	int r;
+	int r = cli_call_list(cli, "receipts", items_of, &reply, &items, err);
 
-	/* Pressing Tab must neither start a daemon nor complain that there is none. */
-	if (cli->format == FORMAT_NAMES && cli_connect_running(&socket) < 0)
-		return 0;
-	r = socket < 0 ? cli_connect(&socket, err) : 0;
-	if (r == 0)
-		r = cli_call_paged(socket, "receipts", request, items_of, &reply, err);
-	if (r < 0)
+	if (r < 0 || !items)
 		return r;
-	items = items_of(reply);
-	if (!items)
-		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"items\"");
 	if (cli->format == FORMAT_JSON) {
 		json = json_object_new_object();
 		bm_json_add(json, "receipts", json_object_get(items));

@@ -108,3 +108,24 @@ int cli_call_paged(int socket, const char *op, struct json_object *request,
 	*ret = TAKE_PTR(all);
 	return 0;
 }
+
+int cli_call_list(struct cli *cli, const char *op,
+		  struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
+		  struct json_object **ret_list, struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	autoclose socket = -1;
+	int r;
+
+	*ret_list = NULL;
+	if (cli->format == FORMAT_NAMES && cli_connect_running(&socket) < 0)
+		return 0;
+	r = socket < 0 ? cli_connect(&socket, err) : 0;
+	if (r == 0)
+		r = cli_call_paged(socket, op, request, list, ret, err);
+	if (r < 0)
+		return r;
+	*ret_list = list(*ret);
+	return *ret_list ? 0
+			 : bm_fail(err, EPROTO, "protocol", NULL, "%s: the reply has no list", op);
+}
