@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 8
+#define BM_ABI_VERSION 9
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -34,6 +34,8 @@ enum bm_rights {
 	BM_R = 1,
 	BM_W = 2,
 	BM_X = 4,
+	/* Not asked for: what is granted is a secret. Nothing of it without the word below. */
+	BM_SECRET = 8,
 };
 
 enum bm_verdict {
@@ -142,6 +144,7 @@ enum bm_rule {
 	BM_RULE_TELLS,         /* a file of procfs or sysfs that tells of the host, or changes it */
 	BM_RULE_CORE_DUMP,     /* a helper of the host's might read it */
 	BM_RULE_LISTEN,        /* a port that is listened on opens and asks nothing itself */
+	BM_RULE_NEVER_BOTH, /* a secret in a Bench that ever had egress, or the other way round */
 	BM_RULE_MAX,
 };
 
@@ -188,8 +191,20 @@ struct bm_bench {
 	 * another's place could be missed by who is looking it up, and a Bench without is none.
 	 */
 	struct bpf_spin_lock lock;
-	__u32 pad;
+	__u32 slot; /* of its own in bm_config.ever; never 0 */
 };
+
+/*
+ * What a Bench ever had: of a secret and egress it gets what it uses first, for its life. One word
+ * that changes from 0 and never again, by compare and swap alone, of the programs as of user space:
+ * of two at once one wins. Both bits, by whomever, are neither: everything else than the one bit
+ * asked for denies.
+ */
+enum bm_ever {
+	BM_EVER_SECRET = 1,
+	BM_EVER_EGRESS = 2,
+};
+#define BM_SLOTS (2 * BM_MAX_BENCHES)
 
 /* Most distinct cgroup levels that Benches may lie at; one more is refused at attach. */
 #define BM_MAX_LEVELS 8
@@ -207,6 +222,7 @@ struct bm_config {
 	__u64 next_object; /* user space alone */
 	__u32 host_net;    /* inode number of the host's network namespace */
 	__u32 pad;
+	__u32 ever[BM_SLOTS]; /* enum bm_ever, by struct bm_bench.slot */
 };
 
 /*
@@ -222,6 +238,8 @@ struct bm_ledger_end {
 struct bm_cgroup {
 	__u32 bench; /* 0 until user space has set it: deny */
 	__u32 flags; /* enum bm_bench_flags */
+	__u32 slot;  /* struct bm_bench.slot */
+	__u32 pad;
 };
 
 /* objects: inode storage. An id is global and never used twice. */
@@ -455,8 +473,9 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 40, "map value");
-_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS, "global variable");
-_Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
+_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 4 * BM_SLOTS,
+	       "global variable");
+_Static_assert(sizeof(struct bm_cgroup) == 16, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_grant) == 16, "map value");

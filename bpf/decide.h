@@ -3,6 +3,7 @@
 #ifndef BENCHMON_BPF_DECIDE_H
 #define BENCHMON_BPF_DECIDE_H
 
+#include "both.h"
 #include "kernfs.h"
 #include "walk.h"
 
@@ -58,6 +59,7 @@ static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmo
 	if (mnt->mnt_flags & MNT_INTERNAL)
 		return;
 	mark_decides(bench, mnt, dentry, wanted, ret);
+	ret->rule = never_both(bench, ret->rule);
 	if (ret->rule == BM_RULE_NONE)
 		ret->rule = rule_in_kernfs(bench, dentry, wanted);
 }
@@ -76,6 +78,7 @@ static __always_inline void decide_dentry(const struct bm_bench *bench, struct d
 	if (dentry->d_inode->i_sb->s_flags & SB_KERNMOUNT)
 		return;
 	decide_walk(bench->id, dentry, wanted, ret);
+	ret->rule = never_both(bench, ret->rule);
 	if (ret->rule == BM_RULE_NONE)
 		ret->rule = rule_in_kernfs(bench, dentry, wanted);
 }

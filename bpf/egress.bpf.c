@@ -96,6 +96,8 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 		rule = BM_RULE_OUTSIDE;
 	else if (rule != BM_RULE_NONE && rule != BM_RULE_PACKET && cgroup->flags & BM_BENCH_LISTENS)
 		rule = either_rule(rule, listen_packet_rule(skb, &p, out));
+	if (rule == BM_RULE_NONE)
+		rule = egress_rule(cgroup);
 	if (rule == BM_RULE_NONE || (rule == BM_RULE_REVOKED && out && is_reset(skb, &p.other)))
 		return 1;
 	event = record_net(&p.other, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);

@@ -33,6 +33,7 @@ static __always_inline int check_name(const struct path *dir, struct dentry *sho
 		object = object_of(dir->dentry->d_inode);
 		if (!object || !excepted(id, object->id, shown, EVERYTHING, &decision))
 			entry_decides(id, shown->d_inode, BM_W, &decision);
+		decision.rule = never_both(bench, decision.rule);
 	}
 	return verdict(id, hook, dir->dentry, shown, BM_W, &decision, never, never_rule);
 }

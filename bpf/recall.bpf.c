@@ -66,10 +66,11 @@ int BPF_PROG(bm_recall_map, struct file *file, unsigned long reqprot, unsigned l
  * no other hook. The object itself is known by its mark, and so is each directory of it that was
  * found held; the working directory and the root are asked like any file.
  */
-static __always_inline bool is_closed(__u32 bench, struct inode *inode, struct decision *ret)
+static __always_inline bool is_closed(const struct bm_bench *bench, struct inode *inode,
+				      struct decision *ret)
 {
 	struct bm_object *object = bpf_inode_storage_get(&objects, inode, NULL, 0);
-	struct bm_grant_key key = { .bench = bench };
+	struct bm_grant_key key = { .bench = bench->id };
 	struct bm_grant *grant;
 
 	if (!object)
@@ -80,7 +81,7 @@ static __always_inline bool is_closed(__u32 bench, struct inode *inode, struct d
 		return false;
 	ret->object = object->id;
 	ret->grant = grant->grant;
-	ret->rule = judge(grant, 0);
+	ret->rule = never_both(bench, judge(grant, 0));
 	return ret->rule != BM_RULE_NONE;
 }
 
@@ -125,7 +126,7 @@ int BPF_PROG(bm_lookup, struct inode *inode, int mask, int ret)
 		path = &fs->pwd;
 	else if (is_barred(bench, &fs->root, inode, &decision))
 		path = &fs->root;
-	else if (!is_closed(id, inode, &decision))
+	else if (!is_closed(bench, inode, &decision))
 		return 0;
 	if (acts_as_mounter() || is_arrival(id))
 		return 0;

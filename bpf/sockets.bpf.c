@@ -21,14 +21,18 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
 	struct bm_event *event;
+	bool within;
 	__u32 rule;
 
 	key->bench = cgroup->bench;
 	key->port = (__u16)ctx->user_port;
 	key->protocol = (__u8)ctx->protocol;
-	rule = own_loopback(cgroup) && is_loopback(key) ? BM_RULE_NONE : seal_rule(key);
+	within = own_loopback(cgroup) && is_loopback(key);
+	rule = within ? BM_RULE_NONE : seal_rule(key);
 	if (rule != BM_RULE_NONE && cgroup->flags & BM_BENCH_LISTENS)
 		rule = answers_rule(ctx, key, rule);
+	if (rule == BM_RULE_NONE && !within)
+		rule = egress_rule(cgroup);
 	if (rule == BM_RULE_NONE)
 		return 1;
 	event = record_net(key, hook, rule, EPERM);

@@ -120,7 +120,9 @@ static __noinline int decide_way(__u32 bench, struct dentry *dentry, __u32 wante
 	*ret = walk.decision;
 	ret->rule = any(ret->rule, dentry->d_seq.seqcount.sequence);
 	/* One step was read at one moment already; and what refuses may as well be old. */
-	if ((ret->rule != BM_RULE_NONE && ret->rule != BM_RULE_NO_GRANT) || walk.steps <= 1)
+	if ((ret->rule != BM_RULE_NONE && ret->rule != BM_RULE_NEVER_BOTH &&
+	     ret->rule != BM_RULE_NO_GRANT) ||
+	    walk.steps <= 1)
 		return true;
 	trail = walk.trail;
 	walk.trail = 0;

@@ -104,6 +104,7 @@ static const char *const rules[] = {
 	[BM_RULE_TELLS] = "tells-of-host",
 	[BM_RULE_CORE_DUMP] = "core-dump",
 	[BM_RULE_LISTEN] = "listen",
+	[BM_RULE_NEVER_BOTH] = "never-both",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 

@@ -15,6 +15,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_DISK] = { "disk", 0, "SIZE", "limit of what it writes to its root and /work" },
 	[OPT_ENV] = { "env", 'e', "K=V", "sets an environment variable; K alone takes yours" },
 	[OPT_EXCEPT] = { "except", 0, "NAME[:ro]", "leaves a name in the directory out, or ro" },
+	[OPT_EXCEPT_SECRETS] = { "except-secrets", 0, NULL,
+				 "leaves out what is recognized as a secret" },
 	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
 	[OPT_FOLLOW] = { "follow", 'f', NULL, "goes on with what happens from now" },
 	[OPT_FORMAT] = { "format", 0, "FORMAT", "text or json" },
@@ -43,10 +45,16 @@ const struct cli_option cli_options[OPT_MAX] = {
 			  "that host" },
 	[OPT_RIGHTS] = { "rights", 0, "ro|rw", "ro (the default) or rw" },
 	[OPT_ROOTFS] = { "rootfs", 0, "DIR", "root filesystem, never written to" },
+	[OPT_SECRET] = { "secret", 0, NULL,
+			 "what is granted is a secret: the Bench never gets egress" },
 	[OPT_SINCE] = { "since", 0, "SEQ", "begins behind this number; events: with --bench" },
 	[OPT_SOURCE] = { "source", 0, "PATH", "what is granted; may contain colons" },
 	[OPT_TIMEOUT] = { "timeout", 0, "TIME", "it is destroyed after so long: 90s, 10m, 2h" },
 	[OPT_TTY] = { "tty", 't', NULL, "gives the command a terminal of its own" },
+	[OPT_UNSCANNED] = { "unscanned", 0, NULL,
+			    "grants it though it was not searched for secrets to its end" },
+	[OPT_WITH_SECRET] = { "with-secret", 0, NULL,
+			      "a secret beside a broker, to whose upstream it could leave" },
 	[OPT_YES] = { "yes", 'y', NULL, "confirms without asking; recorded as such" },
 };
 
@@ -65,7 +73,8 @@ const char *const cli_sections[SECTION_MAX] = {
 #define LIMITS (OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT))
 #define ROOT (OPT(ROOTFS) | OPT(IMAGE))
 #define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
-#define FILE_GRANT (OPT(EXCEPT) | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
+#define SECRETS (OPT(SECRET) | OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED))
+#define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |      \

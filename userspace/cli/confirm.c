@@ -49,6 +49,8 @@ static void print_file(FILE *out, struct json_object *c)
 		row(out, "mapped",
 		    "processes that map it when it is revoked keep what they mapped");
 	cli_print_excepts(out, c, "  except    ");
+	if (bm_json_bool(c, "secret"))
+		row(out, "secret", "yes: the Bench never gets egress, for its life");
 	row(out, "owners",
 	    bm_json_bool(c, "idmap")     ? "mapped: yours are the Bench's user's"
 	    : bm_json_bool(c, "adopted") ? "as the container had them"
@@ -117,6 +119,26 @@ static void print_listen(FILE *out, struct json_object *c)
 	row(out, "egress", "yes: data can leave to them");
 }
 
+/* What could leave, where that is confirmed apart. */
+static void print_leaves(FILE *out, struct json_object *c)
+{
+	struct json_object *list = bm_json_get(c, "leaves", json_type_array);
+	const char *kind = bm_json_string(c, "kind");
+	char line[CLI_SHOWN + 64], shown[CLI_SHOWN];
+
+	if (!list)
+		return;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		cli_show(json_object_get_string(json_object_array_get_idx(list, i)), shown,
+			 sizeof(shown));
+		snprintf(line, sizeof(line),
+			 kind && !strcmp(kind, "file") ? "by %s what is in this could leave"
+						       : "by this could leave: %s",
+			 shown);
+		row(out, "leaves", line);
+	}
+}
+
 static void print_ends(FILE *out, struct json_object *c)
 {
 	char line[64];
@@ -153,6 +175,7 @@ void cli_confirm_print(FILE *out, struct json_object *confirm)
 		print_listen(out, confirm);
 	else
 		print_file(out, confirm);
+	print_leaves(out, confirm);
 	print_ends(out, confirm);
 }
 

@@ -96,6 +96,23 @@ static int check_excepts(struct cli *cli, struct bm_error *err)
 	return 0;
 }
 
+static void add_secrets(const struct cli_args *args, struct json_object *request)
+{
+	static const struct {
+		enum cli_opt opt;
+		const char *key;
+	} keys[] = {
+		{ OPT_SECRET, "secret" },
+		{ OPT_WITH_SECRET, "with_secret" },
+		{ OPT_EXCEPT_SECRETS, "except_secrets" },
+		{ OPT_UNSCANNED, "unscanned" },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (cli_has(args, keys[i].opt))
+			bm_json_add_bool(request, keys[i].key, true);
+}
+
 int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		   const struct cli_file_grant *grant, FILE *out, struct json_object **ret_reply,
 		   struct bm_error *err)
@@ -126,6 +143,8 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		return r;
 	if (grant->excepts && cli_has(grant->excepts, OPT_EXCEPT))
 		bm_json_add(request, "except", excepts_of(grant->excepts));
+	if (grant->excepts)
+		add_secrets(grant->excepts, request);
 	return cli_grant_ask(cli, socket, "grant", request, &fd, out, ret_reply, err);
 }
 
@@ -229,7 +248,8 @@ void cli_grant_print(struct json_object *grant)
 static int check_kind(struct cli *cli, const char *kind, struct bm_error *err)
 {
 	static const uint64_t files = OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
-				      OPT(NO_IDMAP) | OPT(ON_REVOKE);
+				      OPT(NO_IDMAP) | OPT(ON_REVOKE) | OPT(SECRET) |
+				      OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED);
 	const struct cli_args *args = &cli->args;
 	char shown[CLI_SHORT];
 

@@ -36,6 +36,7 @@ struct pending {
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
 	bool writable, idmap, report, adopted;
+	bool secret, with_secret; /* the fourth rule: rule_four.h */
 	struct except *excepts;
 	size_t except_count;
 	/* net: one address, or what is sealed of a profile */

@@ -25,6 +25,7 @@
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
+#include "gatekeeperd/rule_four.h"
 #include "gatekeeperd/sealing.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
@@ -219,6 +220,8 @@ static void describe_file(struct json_object *json, const struct pending *p)
 	if (p->except_count)
 		bm_json_add(json, "except", excepts_to_json(p->excepts, p->except_count, false));
 	bm_json_add_bool(json, "adopted", p->adopted);
+	if (p->secret)
+		bm_json_add_bool(json, "secret", true);
 }
 
 static struct json_object *describe(const struct pending *p)
@@ -242,13 +245,15 @@ static struct json_object *describe(const struct pending *p)
 
 struct json_object *pending_offer(struct daemon *d, struct connection *c, const struct bench *bench)
 {
-	struct json_object *reply = json_object_new_object();
+	struct json_object *reply = json_object_new_object(), *shown;
 	struct pending *p = &c->pending;
 
 	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
 	p->bench_id = bench->id;
 	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
-	bm_json_add(reply, "confirm", describe(p));
+	shown = describe(p);
+	rule_four_describe(shown, bench, kind_ways(p->kind, p->secret));
+	bm_json_add(reply, "confirm", shown);
 	return reply;
 }
 
@@ -281,6 +286,10 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 			    "grant: unknown kind");
 	if (r == 0)
 		r = prepare_end(message, p, err);
+	p->secret = p->kind == GRANT_FILE && bm_json_bool(message->json, "secret");
+	p->with_secret = bm_json_bool(message->json, "with_secret");
+	if (r == 0)
+		r = rule_four_check(d, bench, kind_ways(p->kind, p->secret), p->with_secret, err);
 	if (r == 0)
 		r = prepare(d, c, bench, message, p, err);
 	if (r < 0)
@@ -333,7 +342,8 @@ static int mount_grant(const struct bench *bench, const struct grant *g, int tre
 static int grant_file(struct daemon *d, struct connection *c, struct bench *bench, struct grant *g,
 		      struct bm_error *err)
 {
-	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0),
+	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0) |
+					    (g->secret ? BM_SECRET : 0),
 				  .grant = g->number,
 				  .expiry_ns = g->expiry_ns };
 	struct pending *p = &c->pending;
@@ -367,7 +377,9 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0)
 		r = mount_grant(bench, g, tree, err);
 	if (r == 0) {
-		r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
+		r = rule_four_begin(d, bench, g, p->with_secret, err);
+		if (r == 0)
+			r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 		if (r < 0)
 			bm_mount_take(target, grant_mount_point(g), g->device, g->inode, NULL);
 	}
@@ -405,6 +417,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
 	g->adopted = p->adopted;
+	g->secret = p->secret;
 	g->device = p->source.device;
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);
@@ -475,9 +488,12 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	}
 	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
-	r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
-	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
-				   : listen_grant(d, bench, g, err);
+	/* Before the ledger has a word of it; another connection may have been quicker. */
+	r = rule_four_check(d, bench, grant_ways(g), c->pending.with_secret, err);
+	if (r == 0)
+		r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
+		    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
+					   : listen_grant(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */

@@ -12,6 +12,7 @@
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/profiles.h"
+#include "gatekeeperd/rule_four.h"
 #include "gatekeeperd/sealing.h"
 #include "policy/one.h"
 
@@ -176,7 +177,9 @@ int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_
 		r = names_update(d, bench, g, err);
 	if (r < 0)
 		return r;
-	r = bench_net_grant(d, bench, g, err);
+	r = rule_four_begin(d, bench, g, false, err);
+	if (r == 0)
+		r = bench_net_grant(d, bench, g, err);
 	if (r < 0)
 		names_update(d, bench, NULL, NULL);
 	return r;

@@ -10,6 +10,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/rule_four.h"
 #include "network/link.h"
 #include "network/peer.h"
 
@@ -191,6 +192,8 @@ int listen_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		r = bm_recall_attach(d->kernel, err);
 	if (r == 0)
 		r = bm_bench_listens(d->kernel, bench->cgroup.id, true, err);
+	if (r == 0)
+		r = rule_four_begin(d, bench, g, false, err);
 	if (r == 0)
 		r = bench_net_grant(d, bench, g, err);
 	if (r < 0)

@@ -14,6 +14,7 @@
 #include "bench/box.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/listen.h"
+#include "gatekeeperd/rule_four.h"
 
 static const char *const kinds[] = {
 	[GRANT_FILE] = "file", [GRANT_NET] = "net", [GRANT_LISTEN] = "listen"
@@ -245,6 +246,7 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 	*end = grant;
 	grant->next = NULL;
 	bench->grant_count++;
+	bench->ever |= grant_ways(grant);
 	if (grant->number > bench->last_grant)
 		bench->last_grant = grant->number;
 }
@@ -373,6 +375,8 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(json, "object", (int64_t)g->object);
 	bm_json_add_int(json, "device", (int64_t)g->device);
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
+	if (g->secret)
+		bm_json_add_bool(json, "secret", true);
 	if (g->over)
 		bm_json_add_bool(json, "over", true);
 	if (g->except_count)
@@ -409,6 +413,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->device = (uint64_t)device;
 	g->inode = (uint64_t)inode;
 	g->over = bm_json_bool(json, "over");
+	g->secret = bm_json_bool(json, "secret");
 	return !json_object_object_get_ex(json, "except", &excepts) ||
 	       excepts_from_json(excepts, true, &g->excepts, &g->except_count) == 0;
 }

@@ -85,6 +85,7 @@ struct grant {
 	bool over;    /* mounted over itself, within another grant's destination */
 	bool closed;  /* revoked, and its tombstone stays: it lies in what is granted */
 	bool adopted; /* a volume: its mount point was there before */
+	bool secret;  /* what is granted is, or has in it, what must never leave */
 	uint64_t object, device, inode;
 	bool report; /* on_revoke: what maps it is told and lives */
 	/* Ids of its mounts when they were taken away: what is held through them, was granted. */
@@ -126,6 +127,7 @@ struct bench {
 	struct bm_cgroup_ref cgroup;
 	char created[40];
 	uint32_t last_grant;          /* the highest number ever used */
+	uint32_t ever;                /* rule_four.h: enum way, of all it ever had */
 	bool begun;                   /* the ledger has its beginning, so it needs an end */
 	bool walled;                  /* table inet benchmon in its network is ours */
 	bool linked;                  /* has a veth pair of ours */

@@ -12,6 +12,7 @@
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
+#include "gatekeeperd/rule_four.h"
 
 static int bad_line(uint64_t n, const char *event, struct bm_error *err)
 {
@@ -214,6 +215,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		bench->executions++;
 	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {
 		bench->frozen = *event == 'f';
+	} else if (!strcmp(event, "ever")) {
+		r = rule_four_replay(bench, json);
 	} else if (!strcmp(event, "history")) {
 		r = receipt_replay(bench, json);
 	} else if (!strcmp(event, "revoke")) {
@@ -245,7 +248,8 @@ static bool keep_grant(void *ctx, const struct bm_grant_key *key, const struct b
 		return true;
 	grant = bench_grant(bench, value->grant);
 	return grant && grant->kind == GRANT_FILE && grant->object == key->object &&
-	       !(value->rights & ~(uint32_t)(BM_R | (grant->writable ? BM_W : 0)));
+	       !(value->rights & BM_SECRET) == !grant->secret &&
+	       !(value->rights & ~(uint32_t)(BM_R | BM_SECRET | (grant->writable ? BM_W : 0)));
 }
 
 static bool keep_dest(void *ctx, const struct bm_dest_key *key, const struct bm_dest *value)

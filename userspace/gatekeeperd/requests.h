@@ -59,7 +59,7 @@ struct request {
 	request_fn fn;
 	size_t fds;
 	bool anyone; /* else operators alone */
-	const char *keys[16];
+	const char *keys[24];
 };
 
 /* A refusal by this rule has "v" beside it: the version that is spoken here. */

@@ -24,6 +24,7 @@
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/refresh.h"
 #include "gatekeeperd/replay.h"
+#include "gatekeeperd/rule_four.h"
 
 /* Some of what it reaches: the rest has been closed, or never came to be open. */
 static bool any_there(struct daemon *d, const struct bench *bench, const struct grant *g)
@@ -103,6 +104,7 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 
 	bench->walled = true;
 	names_find(bench);
+	r = rule_four_adopt(d, bench, err);
 	for (struct grant *g = bench->grants; g && r == 0; g = next) {
 		next = g->next;
 		bench->linked |= grant_has_destinations(g);

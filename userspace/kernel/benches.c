@@ -104,6 +104,40 @@ static int recount(struct bm_kernel *kernel, uint64_t more_id, uint32_t more_lev
 	return 0;
 }
 
+/*
+ * A slot that no Bench has. What an earlier one had in it is forgotten when nothing that could
+ * still write it runs any more.
+ */
+static int take_slot(struct bm_kernel *kernel, uint32_t *ret)
+{
+	bool used[BM_SLOTS] = { true };
+	struct bm_bench bench;
+	uint64_t key, after;
+	uint32_t slot = 1;
+	int r = bpf_map_get_next_key(kernel->map.benches, NULL, &key);
+
+	while (r == 0) {
+		r = bpf_map_lookup_elem(kernel->map.benches, &key, &bench);
+		if (r < 0)
+			return r;
+		used[bench.slot % BM_SLOTS] = true;
+		r = bpf_map_get_next_key(kernel->map.benches, &key, &after);
+		key = after;
+	}
+	if (r != -ENOENT)
+		return r;
+	while (used[slot])
+		slot++;
+	if (kernel->config->ever[slot]) {
+		r = bm_kernel_settle();
+		if (r < 0)
+			return r;
+		kernel->config->ever[slot] = 0;
+	}
+	*ret = slot;
+	return 0;
+}
+
 static void pin_path(char path[PIN_PATH], uint32_t bench, const char *name)
 {
 	snprintf(path, PIN_PATH, BM_PIN_DIR "/benches/%u%s%s", bench, name ? "/" : "", name ?: "");
@@ -135,7 +169,11 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 	struct bm_cgroup know = { .bench = bench, .flags = flags };
 	struct bm_stats zero = {};
 	char path[PIN_PATH];
-	int r;
+	int r = take_slot(kernel, &entry.slot);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "benches");
+	know.slot = entry.slot;
 
 	pin_path(path, bench, NULL);
 	if (mkdir(path, 0700) < 0)
@@ -264,7 +302,8 @@ bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id
 	    !as_strict(entry.flags, flags) || entry.capabilities & ~BM_CAPABILITIES)
 		return false;
 	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 ||
-	    know.bench != bench || !as_strict(know.flags, flags))
+	    know.bench != bench || !as_strict(know.flags, flags) || know.slot != entry.slot ||
+	    !entry.slot || entry.slot >= BM_SLOTS)
 		return false;
 	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
 		struct bpf_link_info info = {};

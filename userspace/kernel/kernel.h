@@ -77,6 +77,16 @@ int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
 		     struct bm_error *err);
 
 /*
+ * What a Bench ever had, as the programs have it (enum bm_ever). It is claimed before the entry
+ * that gives it: -EPERM, rule never-both, where it had the other. bm_ever_add() is for what is
+ * known of it from elsewhere: both are neither, for good. -ENOENT: no such Bench.
+ */
+int bm_ever_get(struct bm_kernel *kernel, uint64_t cgroup_id, uint32_t *ret);
+int bm_ever_claim(struct bm_kernel *kernel, uint64_t cgroup_id, enum bm_ever what,
+		  struct bm_error *err);
+int bm_ever_add(struct bm_kernel *kernel, uint64_t cgroup_id, uint32_t ever);
+
+/*
  * Drops each entry of the Bench (0: of every Bench) for which keep says false; keep NULL drops
  * all of them, one of its functions NULL none of its kind. What adoption and the end of a Bench are
  * made of.
