@@ -93,6 +93,9 @@ build/skel/%.skel.h: build/bpf/%.linked
 
 $(call objects,kernel): | $(SKELETONS)
 
+# It has the list in it.
+$(B)/obj/userspace/policy/secrets_match.o: profiles/secrets.json
+
 $(B)/obj/%.o: %.c
 	$(call msg,CC,$<)
 	@mkdir -p $(@D)
@@ -152,7 +155,8 @@ install: all
 	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
 	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	install -d -m 755 $(DESTDIR)$(PROFILEDIR)
-	install -m 644 profiles/*.json $(DESTDIR)$(PROFILEDIR)
+	install -m 644 $(filter-out profiles/secrets%,$(wildcard profiles/*.json)) $(DESTDIR)$(PROFILEDIR)
+	install -m 644 profiles/secrets.json $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
@@ -160,6 +164,7 @@ uninstall:
 		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst %,$(DESTDIR)$(PROFILEDIR)/%,$(notdir $(wildcard profiles/*.json)))
+	rm -f $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
 	$(Q)rmdir $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
 
 # --- tests -----------------------------------------------------------------------------------
@@ -191,7 +196,7 @@ build/attack/payload: $(wildcard tests/attack/*.c tests/attack/*.h)
 FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c audit/*.c network/address*.c \
-	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
+	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c policy/secrets*.c \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 
 # Its handlers are the target's own.

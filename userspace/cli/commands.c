@@ -77,8 +77,8 @@ const char *const cli_sections[SECTION_MAX] = {
 #define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
-	(ROOT | OPT(IN) | OPT(OUT) | OPT(NET) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |      \
-	 LIMITS | PROCESS)
+	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
+	 OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES | LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {

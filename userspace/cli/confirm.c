@@ -49,6 +49,8 @@ static void print_file(FILE *out, struct json_object *c)
 		row(out, "mapped",
 		    "processes that map it when it is revoked keep what they mapped");
 	cli_print_excepts(out, c, "  except    ");
+	if (bm_json_bool(c, "unscanned"))
+		row(out, "secrets", "it was not searched for secrets to its end");
 	if (bm_json_bool(c, "secret"))
 		row(out, "secret", "yes: the Bench never gets egress, for its life");
 	row(out, "owners",

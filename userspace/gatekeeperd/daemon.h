@@ -36,7 +36,8 @@ struct pending {
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
 	bool writable, idmap, report, adopted;
-	bool secret, with_secret; /* the fourth rule: rule_four.h */
+	bool secret, with_secret;       /* the fourth rule: rule_four.h */
+	bool except_secrets, unscanned; /* secrets.h */
 	struct except *excepts;
 	size_t except_count;
 	/* net: one address, or what is sealed of a profile */

@@ -27,6 +27,7 @@
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/rule_four.h"
 #include "gatekeeperd/sealing.h"
+#include "gatekeeperd/secrets.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
@@ -161,7 +162,8 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	if (r < 0)
 		return r;
 	p->fd = TAKE_FD(message->fds[0]);
-	return excepts_prepare(message->json, p, err);
+	r = excepts_prepare(message->json, p, err);
+	return r < 0 ? r : secrets_prepare(c, bench, p, err);
 }
 
 /*
@@ -222,6 +224,8 @@ static void describe_file(struct json_object *json, const struct pending *p)
 	bm_json_add_bool(json, "adopted", p->adopted);
 	if (p->secret)
 		bm_json_add_bool(json, "secret", true);
+	if (p->unscanned)
+		bm_json_add_bool(json, "unscanned", true);
 }
 
 static struct json_object *describe(const struct pending *p)
@@ -286,8 +290,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 			    "grant: unknown kind");
 	if (r == 0)
 		r = prepare_end(message, p, err);
-	p->secret = p->kind == GRANT_FILE && bm_json_bool(message->json, "secret");
-	p->with_secret = bm_json_bool(message->json, "with_secret");
+	secrets_options(message->json, p);
 	if (r == 0)
 		r = rule_four_check(d, bench, kind_ways(p->kind, p->secret), p->with_secret, err);
 	if (r == 0)
@@ -418,6 +421,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->idmap = p->idmap;
 	g->adopted = p->adopted;
 	g->secret = p->secret;
+	g->unscanned = p->unscanned;
 	g->device = p->source.device;
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);

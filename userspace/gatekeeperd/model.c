@@ -377,6 +377,8 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
 	if (g->secret)
 		bm_json_add_bool(json, "secret", true);
+	if (g->unscanned)
+		bm_json_add_bool(json, "unscanned", true);
 	if (g->over)
 		bm_json_add_bool(json, "over", true);
 	if (g->except_count)
@@ -414,6 +416,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->inode = (uint64_t)inode;
 	g->over = bm_json_bool(json, "over");
 	g->secret = bm_json_bool(json, "secret");
+	g->unscanned = bm_json_bool(json, "unscanned");
 	return !json_object_object_get_ex(json, "except", &excepts) ||
 	       excepts_from_json(excepts, true, &g->excepts, &g->except_count) == 0;
 }

@@ -82,10 +82,11 @@ struct grant {
 	char source[PATH_MAX];
 	char dest[DEST_LEN];
 	bool writable, directory, idmap;
-	bool over;    /* mounted over itself, within another grant's destination */
-	bool closed;  /* revoked, and its tombstone stays: it lies in what is granted */
-	bool adopted; /* a volume: its mount point was there before */
-	bool secret;  /* what is granted is, or has in it, what must never leave */
+	bool over;      /* mounted over itself, within another grant's destination */
+	bool closed;    /* revoked, and its tombstone stays: it lies in what is granted */
+	bool adopted;   /* a volume: its mount point was there before */
+	bool unscanned; /* it was not searched for secrets to its end */
+	bool secret;    /* what is granted is, or has in it, what must never leave */
 	uint64_t object, device, inode;
 	bool report; /* on_revoke: what maps it is told and lives */
 	/* Ids of its mounts when they were taken away: what is held through them, was granted. */

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gatekeeperd/secrets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "policy/secrets.h"
+
+#define RULE "secret"
+/* The loop waits for it: what takes longer is confirmed apart. */
+#define SCAN_ENTRIES 100000
+#define SCAN_DEPTH 32
+#define SCAN_MS 3000
+
+void secrets_options(struct json_object *request, struct pending *p)
+{
+	p->secret = p->kind == GRANT_FILE && bm_json_bool(request, "secret");
+	p->with_secret = bm_json_bool(request, "with_secret");
+	p->except_secrets = bm_json_bool(request, "except_secrets");
+	p->unscanned = bm_json_bool(request, "unscanned");
+}
+
+static int scan(const struct connection *c, const struct bench *bench, const struct pending *p,
+		const struct bm_secrets *secrets, struct bm_secrets_scan *ret, struct bm_error *err)
+{
+	const char *leave[EXCEPT_MAX + 1] = {};
+	struct bm_secrets_look look = {
+		.secrets = secrets,
+		.fd = p->fd,
+		.path = p->source.path,
+		.uid = c->uid ?: p->source.uid,
+		.gid = p->source.gid,
+		/* As the Bench will: not mapped, its root reads everything. */
+		.anybody = !bench->target.uid || !p->idmap,
+		.leave = leave,
+		.entries = SCAN_ENTRIES,
+		.depth = SCAN_DEPTH,
+		.ms = SCAN_MS,
+	};
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->except_count; i++)
+		if (!p->excepts[i].readable)
+			leave[count++] = p->excepts[i].name;
+	return bm_secrets_scan(&look, ret, err);
+}
+
+/* False: no exception can have that name. */
+static bool except_of(const struct bm_secret_found *found, struct except *ret)
+{
+	autojson *list = json_object_new_array();
+	struct json_object *item = json_object_new_object();
+	autofree struct except *one = NULL;
+	size_t count;
+
+	bm_json_add_string(item, "name", found->path);
+	bm_json_add_string(item, "rights", "none");
+	json_object_array_add(list, item);
+	if (excepts_from_json(list, false, &one, &count) < 0)
+		return false;
+	*ret = *one;
+	return true;
+}
+
+static int except_all(struct pending *p, const struct bm_secrets_scan *found, struct bm_error *err)
+{
+	struct except *list;
+	char shown[128];
+
+	if (p->except_count + found->count > EXCEPT_MAX)
+		return bm_fail(err, E2BIG, "except", "grant directories further down",
+			       "%u names in %.256s look like secrets, and %d can be excepted",
+			       found->count, p->source.path, EXCEPT_MAX);
+	list = reallocarray(p->excepts, p->except_count + found->count, sizeof(*list));
+	if (!list)
+		return bm_fail_errno(err, ENOMEM, "except");
+	p->excepts = list;
+	for (uint32_t i = 0; i < found->count; i++) {
+		if (!except_of(&found->list[i], &list[p->except_count]))
+			return bm_fail(err, EINVAL, "except", "grant directories further down",
+				       "%.256s looks like a secret and has a name that can't be "
+				       "excepted",
+				       bm_escape(found->list[i].path, shown, sizeof(shown)));
+		p->except_count++;
+	}
+	return 0;
+}
+
+/* As it is typed into a shell. "": that can't be excepted. */
+static void option_of(const struct bm_secret_found *found, char *buf, size_t size)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "/._+-@,=%";
+	const char *quote = strspn(found->path, plain) == strlen(found->path) ? "" : "'";
+	size_t len = strlen(found->path);
+	struct except unused;
+
+	buf[0] = '\0';
+	if (except_of(found, &unused) && !strpbrk(found->path, "'\\") &&
+	    (len < 3 || strcmp(found->path + len - 3, ":ro")))
+		snprintf(buf, size, "--except %s%s%s", quote, found->path, quote);
+}
+
+static int refuse_some(const struct pending *p, const struct bm_secrets_scan *found,
+		       struct bm_error *err)
+{
+	char list[400] = "", one[EXCEPT_LEN + 64], shown[160];
+	uint32_t named = 0;
+	size_t used = 0;
+
+	for (; named < found->count && named < BM_SECRET_FOUND; named++) {
+		const struct bm_secret_found *f = &found->list[named];
+		int n;
+
+		option_of(f, one, sizeof(one));
+		n = snprintf(list + used, sizeof(list) - used, "%s%s (%.60s)", used ? ", " : "",
+			     *one ? one : bm_escape(f->path, shown, sizeof(shown)), f->why);
+		if ((size_t)n >= sizeof(list) - used - 24) {
+			list[used] = '\0';
+			break;
+		}
+		used += (size_t)n;
+	}
+	if (named < found->count)
+		snprintf(list + used, sizeof(list) - used, "%s%u more", used ? " and " : "",
+			 found->count - named);
+	return bm_fail(err, EPERM, RULE,
+		       "leave them out with these options or --except-secrets, or grant it with "
+		       "--secret",
+		       "in %.64s there %s %u that look%s like a secret: %s",
+		       strrchr(p->source.path, '/') + 1, found->count == 1 ? "is" : "are",
+		       found->count, found->count == 1 ? "s" : "", list);
+}
+
+static int judge(struct pending *p, const struct bm_secrets_scan *found, struct bm_error *err)
+{
+	if (found->bounds && !p->unscanned)
+		return bm_fail(err, EPERM, RULE,
+			       "grant what is needed of it, or confirm the rest with --unscanned",
+			       "%.256s was not searched for secrets to its end: there is more than "
+			       "%s, of which %u entries were seen",
+			       p->source.path,
+			       found->bounds & BM_SECRETS_TIME    ? "3 seconds' work"
+			       : found->bounds & BM_SECRETS_DEPTH ? "32 levels"
+								  : "100000 entries",
+			       found->entries);
+	p->unscanned = found->bounds;
+	if (!found->count)
+		return 0;
+	return p->except_secrets ? except_all(p, found, err) : refuse_some(p, found, err);
+}
+
+int secrets_prepare(const struct connection *c, const struct bench *bench, struct pending *p,
+		    struct bm_error *err)
+{
+	autofree struct bm_secrets_scan *found = NULL;
+	autosecrets secrets = {};
+	const char *why;
+	int r;
+
+	/* Whatever is in it: it is one. */
+	if (p->secret)
+		return 0;
+	r = bm_secrets_load(SECRETS_FILE, 0, &secrets, err);
+	if (r < 0)
+		return r;
+	why = bm_secret_by_path(&secrets, p->source.path, p->source.directory);
+	if (!why) {
+		found = calloc(1, sizeof(*found));
+		if (!found)
+			return bm_fail_errno(err, ENOMEM, "search for secrets");
+		r = scan(c, bench, p, &secrets, found, err);
+		if (r < 0)
+			return r;
+		why = !p->source.directory && found->count ? found->list[0].why : NULL;
+	}
+	if (why)
+		return bm_fail(err, EPERM, RULE,
+			       "grant it with --secret; the Bench then never gets egress",
+			       "%.256s looks like a secret: %.128s", p->source.path, why);
+	return judge(p, found, err);
+}
