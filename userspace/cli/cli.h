@@ -133,6 +133,7 @@ int cmd_help(struct cli *cli, struct bm_error *err);
 int cmd_ledger(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
 int cmd_profile(struct cli *cli, struct bm_error *err);
+int cmd_carrier(struct cli *cli, struct bm_error *err);
 int cmd_receipt(struct cli *cli, struct bm_error *err);
 int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);

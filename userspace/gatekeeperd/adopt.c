@@ -211,7 +211,7 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &p->source, &over, err);
 	if (r == 0)
-		r = secrets_prepare(c, bench, p, err);
+		r = secrets_prepare(d, c, bench, p, err);
 	if (r < 0) {
 		pending_drop(c);
 		return r;

@@ -37,6 +37,7 @@ struct pending {
 	char typed[PATH_MAX], dest[DEST_LEN];
 	bool writable, idmap, report, adopted;
 	bool secret, with_secret;       /* the fourth rule: rule_four.h */
+	uint64_t carrier_changes;       /* of the model, when it was looked at */
 	bool except_secrets, unscanned; /* secrets.h */
 	struct except *excepts;
 	size_t except_count;

@@ -18,6 +18,7 @@
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
+#include "gatekeeperd/carriers.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
@@ -163,7 +164,7 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 		return r;
 	p->fd = TAKE_FD(message->fds[0]);
 	r = excepts_prepare(message->json, p, err);
-	return r < 0 ? r : secrets_prepare(c, bench, p, err);
+	return r < 0 ? r : secrets_prepare(d, c, bench, p, err);
 }
 
 /*
@@ -355,6 +356,10 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	autoclose tree = -1;
 	int r = bm_source_look(p->fd, p->writable, c->uid, &now, err);
 
+	/* What somebody else's confirmation has made of it in between, was not looked at. */
+	if (r == 0 && !p->secret && p->carrier_changes != d->model.carrier_changes)
+		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
+			    "there are more objects that may carry secrets than when it was shown");
 	/* The fd pins the inode; what may have changed is what was shown of it. */
 	if (r == 0 && (strcmp(now.path, p->source.path) || now.uid != p->source.uid ||
 		       now.mode != p->source.mode))
@@ -374,6 +379,8 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		return r;
 	/* What is adopted was opened where the host has it mounted. */
 	r = nested_begin(d, bench, g->adopted ? 1 : c->pid, p->fd, g, err);
+	if (r == 0)
+		r = carriers_begin(d, bench, g, err);
 	/* What meets it after its end has to be there before: nobody may be when it comes. */
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);

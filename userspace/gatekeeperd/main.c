@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "bench/launcher.h"
 #include "bench/pin.h"
+#include "gatekeeperd/carriers.h"
 #include "gatekeeperd/arguments.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
@@ -254,6 +255,7 @@ static void finish(struct daemon *d)
 		unlink(d->socket_path);
 	while (d->model.benches)
 		model_remove(&d->model, d->model.benches);
+	carriers_free(&d->model);
 	bm_close(d->listener.fd);
 	bm_close(d->launcher.fd);
 	bm_close(d->signals.fd);

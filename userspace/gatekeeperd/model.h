@@ -157,7 +157,11 @@ struct bench {
 
 struct model {
 	struct bench *benches;
-	uint32_t last_bench; /* the highest id ever used */
+	uint32_t last_bench;      /* the highest id ever used */
+	struct carrier *carriers; /* carriers.h */
+	size_t carrier_count;
+	uint32_t last_carrier;
+	uint64_t carrier_changes; /* so many were added since the start */
 };
 
 const char *grant_kind_name(enum grant_kind kind);

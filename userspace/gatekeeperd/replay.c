@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gatekeeperd/carriers.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
@@ -178,6 +179,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	if (!strcmp(event, "begin") && bm_json_int(json, "last_bench", &id) == 0 && id > 0 &&
 	    id <= UINT32_MAX)
 		d->model.last_bench = (uint32_t)id;
+	if (!strcmp(event, "carrier") || !strcmp(event, "carrier-clear"))
+		return carrier_replay(&d->model, event, json) < 0 ? bad_line(n, event, err) : 0;
 	if (!name)
 		return 0; /* about no Bench */
 	if (!bm_bench_name_valid(name) || bm_json_int(json, "bench_id", &id) < 0 || id <= 0 ||

@@ -47,7 +47,9 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(profile_refresh)                                                                         \
 	X(profile_unseal)                                                                          \
 	X(profile_pending)                                                                         \
-	X(exec)
+	X(exec)                                                                                    \
+	X(carriers)                                                                                \
+	X(carrier_clear)
 
 #define BM_REQUEST_DECLARED(name)                                                                  \
 	int request_##name(struct daemon *d, struct connection *c, struct bm_message *message,     \

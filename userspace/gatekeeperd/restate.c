@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "gatekeeperd/carriers.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/receipt.h"
@@ -126,7 +127,7 @@ static int restate_grants(struct daemon *d, struct bench *bench, struct bm_error
 
 int restate(struct daemon *d, struct bm_error *err)
 {
-	int r = 0;
+	int r = carriers_restate(d, err);
 
 	for (struct bench *b = d->model.benches; r == 0 && b; b = b->next) {
 		if (!b->begun)

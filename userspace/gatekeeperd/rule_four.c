@@ -116,6 +116,15 @@ int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g
 	return r;
 }
 
+int rule_four_reached(struct daemon *d, struct bench *bench, struct bm_error *err)
+{
+	int r = rule_four_check(d, bench, WAY_SECRET, false, err);
+
+	if (r == 0)
+		r = record_ever(d, bench, WAY_SECRET, err);
+	return r < 0 ? r : bm_ever_claim(d->kernel, bench->cgroup.id, BM_EVER_SECRET, err);
+}
+
 void rule_four_describe(struct json_object *json, const struct bench *bench, uint32_t ways)
 {
 	uint32_t other = ways & WAY_BROKER ? WAY_SECRET : ways & WAY_SECRET ? WAY_BROKER : 0;

@@ -34,6 +34,9 @@ int rule_four_check(struct daemon *d, const struct bench *bench, uint32_t ways, 
 int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g, bool with_secret,
 		    struct bm_error *err);
 
+/* Somebody else's grant makes it able to read a secret: from now on as if it had one. */
+int rule_four_reached(struct daemon *d, struct bench *bench, struct bm_error *err);
+
 /* For a confirmation that needs --with-secret: "leaves", a list of what would stand beside what. */
 void rule_four_describe(struct json_object *json, const struct bench *bench, uint32_t ways);
 

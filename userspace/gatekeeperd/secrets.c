@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "gatekeeperd/carriers.h"
+#include "gatekeeperd/rule_four.h"
 #include "policy/secrets.h"
 
 #define RULE "secret"
@@ -24,8 +26,9 @@ void secrets_options(struct json_object *request, struct pending *p)
 	p->unscanned = bm_json_bool(request, "unscanned");
 }
 
-static int scan(const struct connection *c, const struct bench *bench, const struct pending *p,
-		const struct bm_secrets *secrets, struct bm_secrets_scan *ret, struct bm_error *err)
+static int scan(struct daemon *d, const struct connection *c, const struct bench *bench,
+		const struct pending *p, const struct bm_secrets *secrets,
+		struct bm_secrets_scan *ret, struct bm_error *err)
 {
 	const char *leave[EXCEPT_MAX + 1] = {};
 	struct bm_secrets_look look = {
@@ -41,8 +44,16 @@ static int scan(const struct connection *c, const struct bench *bench, const str
 		.depth = SCAN_DEPTH,
 		.ms = SCAN_MS,
 	};
+	autofree struct bm_secret_known *known = calloc(d->model.carrier_count + 1, sizeof(*known));
 	size_t count = 0;
 
+	if (!known)
+		return bm_fail_errno(err, ENOMEM, "search for secrets");
+	for (const struct carrier *one = d->model.carriers; one && !(bench->ever & WAY_SECRET);
+	     one = one->next)
+		known[look.known_count++] = (struct bm_secret_known){ one->device, one->inode };
+	look.known = known;
+	look.known_why = "a carrier: see `benchmon carrier ls`";
 	for (size_t i = 0; i < p->except_count; i++)
 		if (!p->excepts[i].readable)
 			leave[count++] = p->excepts[i].name;
@@ -154,17 +165,45 @@ static int judge(struct pending *p, const struct bm_secrets_scan *found, struct 
 	return p->except_secrets ? except_all(p, found, err) : refuse_some(p, found, err);
 }
 
-int secrets_prepare(const struct connection *c, const struct bench *bench, struct pending *p,
-		    struct bm_error *err)
+/* What a Bench with a secret could write to. */
+static int refuse_carrier(struct daemon *d, const struct bench *bench, const struct pending *p,
+			  struct bm_error *err)
+{
+	const struct carrier *c;
+	int r;
+	char remedy[128];
+
+	/* It never gets egress anyway. */
+	if (bench->ever & WAY_SECRET)
+		return 0;
+	r = carrier_above(&d->model, p->fd, p->source.directory, p->source.path, &c);
+	if (r < 0)
+		return bm_fail_errno(err, -r, "what %.256s lies in", p->source.path);
+	if (!c)
+		return 0;
+	snprintf(remedy, sizeof(remedy),
+		 "grant it with --secret, or `benchmon carrier clear %u` if it is clean",
+		 c->number);
+	return bm_fail(err, EPERM, "no-relay", remedy,
+		       "%.200s may carry a secret: it was, or lies in, what %s gave (carrier %u)",
+		       p->source.path, c->of, c->number);
+}
+
+int secrets_prepare(struct daemon *d, const struct connection *c, const struct bench *bench,
+		    struct pending *p, struct bm_error *err)
 {
 	autofree struct bm_secrets_scan *found = NULL;
 	autosecrets secrets = {};
 	const char *why;
 	int r;
 
+	p->carrier_changes = d->model.carrier_changes;
 	/* Whatever is in it: it is one. */
 	if (p->secret)
 		return 0;
+	r = refuse_carrier(d, bench, p, err);
+	if (r < 0)
+		return r;
 	r = bm_secrets_load(SECRETS_FILE, 0, &secrets, err);
 	if (r < 0)
 		return r;
@@ -173,7 +212,7 @@ int secrets_prepare(const struct connection *c, const struct bench *bench, struc
 		found = calloc(1, sizeof(*found));
 		if (!found)
 			return bm_fail_errno(err, ENOMEM, "search for secrets");
-		r = scan(c, bench, p, &secrets, found, err);
+		r = scan(d, c, bench, p, &secrets, found, err);
 		if (r < 0)
 			return r;
 		why = !p->source.directory && found->count ? found->list[0].why : NULL;

@@ -16,7 +16,7 @@ void secrets_options(struct json_object *request, struct pending *p);
  * For a file grant that has been looked at, after its exceptions: -EPERM by the rule "secret" where
  * something is recognized that is neither excepted nor granted as one. May add exceptions to p.
  */
-int secrets_prepare(const struct connection *c, const struct bench *bench, struct pending *p,
-		    struct bm_error *err);
+int secrets_prepare(struct daemon *d, const struct connection *c, const struct bench *bench,
+		    struct pending *p, struct bm_error *err);
 
 #endif

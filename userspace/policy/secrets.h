@@ -75,6 +75,11 @@ struct bm_secret_found {
 	bool directory;
 };
 
+/* A file or directory that is one whatever it is called. */
+struct bm_secret_known {
+	uint64_t device, inode;
+};
+
 struct bm_secrets_look {
 	const struct bm_secrets *secrets;
 	int fd;           /* what is searched */
@@ -83,6 +88,9 @@ struct bm_secrets_look {
 	gid_t gid;
 	bool anybody;             /* or as root, who reads everything */
 	const char *const *leave; /* paths below it, NULL at the end: not looked at */
+	const struct bm_secret_known *known;
+	size_t known_count;
+	const char *known_why;
 	uint64_t entries, depth, ms;
 };
 

@@ -99,6 +99,14 @@ static bool left_out(const struct work *w)
 	return false;
 }
 
+static const char *is_known(const struct work *w, const struct stat *st)
+{
+	for (size_t i = 0; i < w->look->known_count; i++)
+		if (w->look->known[i].inode == st->st_ino && w->look->known[i].device == st->st_dev)
+			return w->look->known_why;
+	return NULL;
+}
+
 static void walk(struct work *w, int parent, const char *name, unsigned depth);
 
 static void look_in(struct work *w, int dir, const char *name, unsigned depth)
@@ -109,6 +117,11 @@ static void look_in(struct work *w, int dir, const char *name, unsigned depth)
 	/* It has gone since it was listed. */
 	if (left_out(w) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
+	why = is_known(w, &st);
+	if (why) {
+		add(w, why, S_ISDIR(st.st_mode));
+		return;
+	}
 	if (S_ISREG(st.st_mode)) {
 		look_at_file(w, dir, name, &st);
 		return;
