@@ -4,7 +4,7 @@
 
 setup() {
 	mkdir -p "$disk"/proj/{.git,docs/out,sub}
-	echo secret | tee "$disk/proj/.env" >"$disk/proj/sub/.env"
+	echo secret | tee "$disk/proj/.own" >"$disk/proj/sub/.own"
 	echo hello | tee "$disk"/proj/{file,.git/config,docs/file,docs/out/file} >"$disk/proj/sub/file"
 }
 
@@ -76,18 +76,18 @@ case_refused() {
 	grant "$disk/proj/file" --except x
 	refused 125 'only of a directory can names be excepted (rule: except)' \
 		'grant the file without --except'
-	grant "$disk/proj" --except nowhere/.env
-	refused 125 '"nowhere/.env" is excepted in what is no directory' '(rule: except)'
-	grant "$disk/proj" --except file/.env
+	grant "$disk/proj" --except nowhere/.own
+	refused 125 '"nowhere/.own" is excepted in what is no directory' '(rule: except)'
+	grant "$disk/proj" --except file/.own
 	refused 125 '(rule: except); except a name that is above it'
 	ln -s sub "$disk/proj/link"
-	grant "$disk/proj" --except link/.env
+	grant "$disk/proj" --except link/.own
 	refused 125 '(rule: except); except a name that is above it'
 	rm "$disk/proj/link"
 	mkdir "$tmp/mnt"
 	mount -t ramfs e2e "$tmp/mnt"
-	grant "$tmp/mnt:/in/x" --no-idmap --except .env
-	refused 125 '".env" is excepted on a file system where a file may have several names' \
+	grant "$tmp/mnt:/in/x" --no-idmap --except .own
+	refused 125 '".own" is excepted on a file system where a file may have several names' \
 		'(rule: except); keep it on ext4, xfs, btrfs, tmpfs or overlay'
 	umount "$tmp/mnt"
 	truncate -s 8M "$tmp/fold"
@@ -95,12 +95,12 @@ case_refused() {
 	mount -o loop "$tmp/fold" "$tmp/mnt"
 	mkdir -p "$tmp/mnt/plain/folded"
 	chattr +F "$tmp/mnt/plain/folded"
-	grant "$tmp/mnt/plain/folded:/in/x" --except .env
-	refused 125 '".env" is excepted in a directory that takes names in any case (rule: except)'
-	grant "$tmp/mnt/plain:/in/x" --except folded/.env
-	refused 125 '"folded/.env" is excepted in a directory that takes names in any case'
+	grant "$tmp/mnt/plain/folded:/in/x" --except .own
+	refused 125 '".own" is excepted in a directory that takes names in any case (rule: except)'
+	grant "$tmp/mnt/plain:/in/x" --except folded/.own
+	refused 125 '"folded/.own" is excepted in a directory that takes names in any case'
 	# Nor can it become one.
-	granted "$tmp/mnt/plain:/in/x:rw" --except .env
+	granted "$tmp/mnt/plain:/in/x:rw" --except .own
 	bm exec e1 -- sh -c 'rmdir /in/x/folded; chattr +F /in/x'
 	[[ $code -ne 0 && $err == *'Permission denied'* ]] ||
 		fail 'a directory with excepted names can be made case-insensitive'
@@ -112,18 +112,18 @@ case_refused() {
 
 case_shown() {
 	make_bench e1
-	granted "$disk/proj:/in/proj:rw" --except .env --except .git:ro --except sub/.env
-	printed 'except    .env: left out' 'except    .git: ro' 'except    sub/.env: left out'
+	granted "$disk/proj:/in/proj:rw" --except .own --except .git:ro --except sub/.own
+	printed 'except    .own: left out' 'except    .git: ro' 'except    sub/.own: left out'
 	narrow
 	bm show e1
-	did '.env: left out' '.git: ro' 'sub/.env: left out'
+	did '.own: left out' '.git: ro' 'sub/.own: left out'
 	narrow
 	bm show e1 --format json
-	did '"except":[{"name":".env","rights":"none","objects":[' '{"name":".git","rights":"ro"'
+	did '"except":[{"name":".own","rights":"none","objects":[' '{"name":".git","rights":"ro"'
 	py ledger
 	inside 0 'cat /in/proj/file /in/proj/.git/config && echo new >/in/proj/file'
-	refused_inside 'cat /in/proj/.env'
-	refused_inside 'cat /in/proj/sub/.env'
+	refused_inside 'cat /in/proj/.own'
+	refused_inside 'cat /in/proj/sub/.own'
 	refused_inside 'echo x >/in/proj/.git/config'
 	refused_inside 'mv /in/proj/sub /in/proj/moved'
 	bm events --bench e1
@@ -190,7 +190,7 @@ case_closed() {
 case_unpinned() {
 	local pin
 	make_bench e1
-	bm grant e1 file "$disk/proj" --except .env --yes
+	bm grant e1 file "$disk/proj" --except .own --yes
 	did granted
 	stop_daemon
 	for pin in /run/benchmon/pins/*; do
