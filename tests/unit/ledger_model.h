@@ -12,6 +12,7 @@
 
 #include "audit/ledger.h"
 #include "base/cleanup.h"
+#include "gatekeeperd/carriers.h"
 #include "gatekeeperd/replay.h"
 
 static struct daemon d;
@@ -22,6 +23,7 @@ static inline void forget(void)
 {
 	while (d.model.benches)
 		model_remove(&d.model, d.model.benches);
+	carriers_free(&d.model);
 	d.model = (struct model){};
 }
 

@@ -14,10 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "gatekeeperd/carriers.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/replay.h"
+#include "gatekeeperd/rule_four.h"
 #include "ledger_model.h"
 
 static void rotated(void)
@@ -67,6 +69,9 @@ static char *dump(void)
 
 	assert_non_null(out);
 	fprintf(out, "last %u\n", d.model.last_bench);
+	for (const struct carrier *c = d.model.carriers; c; c = c->next)
+		fprintf(out, "carrier %u %d %d %d %s %s\n", c->number, (int)c->device,
+			(int)c->inode, (int)c->born_ns, c->of, c->source);
 	for (const struct bench *b = d.model.benches; b; b = b->next) {
 		autojson *shared = bench_shared_to_json(b);
 
@@ -79,6 +84,7 @@ static char *dump(void)
 			fprintf(out, " %d", (int)b->namespaces[i]);
 		fprintf(out, " %s last %u\n",
 			b->detached ? json_object_to_json_string(b->detached) : "", b->last_grant);
+		fprintf(out, " ever %u\n", b->ever);
 		fprintf(out, " executed %d ended %d\n", (int)b->executions,
 			(int)receipt_grants_ended(b));
 		dump_grants(out, b, b->grants);
@@ -208,6 +214,78 @@ static void profiles(void **state)
 	assert_int_equal(bench_grant(model_find(&d.model, "b3"), 1)->next_hosts.count, 1);
 }
 
+/* What a Bench ever had outlives its grants, and what may carry a secret outlives the Bench. */
+static void secrets(void **state)
+{
+	struct bench *b2, *b3;
+
+	(void)state;
+	b2 = model_find(&d.model, "b2");
+	b3 = model_find(&d.model, "b3");
+	assert_int_equal(b2->ever, 0);
+	assert_int_equal(b3->ever, 0);
+	say("ever", "{" B(2) ",'had':['secret']}");
+	say("ever", "{" B(2) ",'had':['secret','broker']}");
+	say("ever", "{" B(3) ",'had':['egress']}");
+	say("carrier", "{'carrier':1,'of':'b2/1','source':'/s','device':5,'inode':6,'born_ns':7}");
+	say("carrier", "{'carrier':2,'of':'b9/1','source':'/t','device':5,'inode':8,'born_ns':0}");
+	same_after_rotation(7 + 5 + 3 + 5 + 2 + 2);
+	assert_int_equal(model_find(&d.model, "b2")->ever, WAY_SECRET | WAY_BROKER);
+	assert_int_equal(model_find(&d.model, "b3")->ever, WAY_EGRESS);
+	say("carrier-clear", "{'carrier':1,'source':'/s','uid':0}");
+	same_after_rotation(7 + 5 + 3 + 5 + 2 + 1);
+	assert_int_equal(d.model.carrier_count, 1);
+	assert_string_equal(d.model.carriers->source, "/t");
+}
+
+/* Egress that was revoked was had; a grant that failed was not. */
+static void had_without_a_word(void **state)
+{
+	(void)state;
+	say("grant",
+	    "{" B(3) ",'id':'b3/2','kind':'net','created':'t3',"
+		     "'confirmed':{'uid':0,'how':'yes'},'destination':'192.0.2.7:80/tcp'}");
+	say("revoke", "{" B(3) ",'grant':2,'reason':'failed'}");
+	say("create", "{" B(4) ",'origin':'created','slot':5,'created':'t1'}");
+	say("grant",
+	    "{" B(4) ",'id':'b4/1','kind':'net','created':'t3',"
+		     "'confirmed':{'uid':0,'how':'yes'},'destination':'192.0.2.7:80/tcp'}");
+	say("revoke", "{" B(4) ",'grant':1,'reason':'failed'}");
+	replayed();
+	assert_int_equal(model_find(&d.model, "b4")->ever, 0);
+	say("grant",
+	    "{" B(4) ",'id':'b4/2','kind':'net','created':'t3',"
+		     "'confirmed':{'uid':0,'how':'yes'},'destination':'192.0.2.7:80/tcp'}");
+	say("revoke", "{" B(4) ",'grant':2}");
+	replayed();
+	assert_int_equal(model_find(&d.model, "b4")->ever, WAY_EGRESS);
+}
+
+static void carrier_makes_no_sense(void **state)
+{
+	static const char *const lines[] = {
+		"{}",
+		"{'carrier':0,'of':'b2/1','source':'/s','device':5,'inode':6,'born_ns':7}",
+		"{'carrier':2,'of':'b2/1','source':'/s','device':5,'inode':6,'born_ns':7}",
+		"{'carrier':3,'of':'b2/1','device':5,'inode':6,'born_ns':7}",
+		"{'carrier':3,'source':'/s','device':5,'inode':6,'born_ns':7}",
+		"{'carrier':3,'of':'b2/1','source':'/s','device':5,'inode':6}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char *text = strdup(lines[i]);
+		autojson *json = NULL;
+
+		for (char *p = text; *p; p++)
+			*p = *p == '\'' ? '"' : *p;
+		assert_int_equal(bm_json_parse(text, strlen(text), "line", &json, NULL), 0);
+		assert_int_equal(carrier_replay(&d.model, "carrier", json), -EBADMSG);
+		free(text);
+	}
+	assert_int_equal(d.model.carrier_count, 1);
+}
+
 /* A line that is said again of a Bench that is there, or of one that there can't have been. */
 static void makes_no_sense(void **state)
 {
@@ -222,8 +300,13 @@ static void makes_no_sense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing),        cmocka_unit_test(benches),
-		cmocka_unit_test(grants),         cmocka_unit_test(profiles),
+		cmocka_unit_test(nothing),
+		cmocka_unit_test(benches),
+		cmocka_unit_test(grants),
+		cmocka_unit_test(profiles),
+		cmocka_unit_test(secrets),
+		cmocka_unit_test(had_without_a_word),
+		cmocka_unit_test(carrier_makes_no_sense),
 		cmocka_unit_test(makes_no_sense),
 	};
 

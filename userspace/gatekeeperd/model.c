@@ -14,7 +14,6 @@
 #include "bench/box.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/listen.h"
-#include "gatekeeperd/rule_four.h"
 
 static const char *const kinds[] = {
 	[GRANT_FILE] = "file", [GRANT_NET] = "net", [GRANT_LISTEN] = "listen"
@@ -246,7 +245,6 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 	*end = grant;
 	grant->next = NULL;
 	bench->grant_count++;
-	bench->ever |= grant_ways(grant);
 	if (grant->number > bench->last_grant)
 		bench->last_grant = grant->number;
 }

@@ -115,6 +115,9 @@ static int replay_revoke(struct bench *bench, struct json_object *json, bool aga
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
+	/* One that failed never came to be: what it began, "ever" says. */
+	if (strcmp(bm_json_string(json, "reason") ?: "", "failed"))
+		bench->ever |= grant_ways(grant);
 	if (!again)
 		receipt_grant(bench, grant, bm_json_string(json, "time") ?: "",
 			      bm_json_string(json, "reason") ?: "revoked");

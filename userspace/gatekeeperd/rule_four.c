@@ -156,7 +156,10 @@ int rule_four_adopt(struct daemon *d, struct bench *bench, struct bm_error *err)
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "what Bench %s ever had", bench->name);
-	r = bm_ever_add(d->kernel, bench->cgroup.id, bench->ever & (WAY_SECRET | WAY_EGRESS));
+	for (const struct grant *g = bench->grants; g; g = g->next)
+		in_kernel |= grant_ways(g);
+	r = bm_ever_add(d->kernel, bench->cgroup.id,
+			(bench->ever | in_kernel) & (WAY_SECRET | WAY_EGRESS));
 	if (r < 0)
 		return bm_fail_errno(err, -r, "what Bench %s ever had", bench->name);
 	return record_ever(d, bench, in_kernel, err);
