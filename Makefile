@@ -63,6 +63,17 @@ BPF_PARTS := files recall expire rings exec image refused names metadata xattrs 
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 
+# Optional: without its two libraries the rest is built as ever. BROKER=no leaves it out in any case.
+BROKER_PACKAGES := json-c libseccomp libcurl libmicrohttpd
+BROKER ?= $(shell $(PKG_CONFIG) --exists $(BROKER_PACKAGES) && echo yes || echo no)
+# The definition's parser, without the rest of its room.
+BROKER_PARTS := $(call objects,base confine broker) $(patsubst %,$(B)/obj/userspace/policy/%.o,\
+	broker broker_parts broker_path hostname)
+BROKER_LIBS = $(shell $(PKG_CONFIG) --libs $(BROKER_PACKAGES))
+ifeq ($(BROKER),yes)
+PROGRAMS += $(B)/bin/benchmon-broker
+endif
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -108,6 +119,11 @@ $(B)/bin/gatekeeperd: $(DAEMON) $(BASE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(DAEMON_LIBS) -o $@
 
+$(B)/bin/benchmon-broker: $(BROKER_PARTS)
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(BROKER_LIBS) -o $@
+
 # Static, and without sanitizers: it runs in a root file system that has nothing else.
 $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	$(call msg,LD,$@)
@@ -146,6 +162,7 @@ install: all
 	install -D -m 755 build/bin/benchmon $(DESTDIR)$(SBINDIR)/benchmon
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
 	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
+	$(if $(filter yes,$(BROKER)),install -D -m 755 build/bin/benchmon-broker $(DESTDIR)$(LIBEXECDIR)/benchmon-broker)
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
