@@ -16,6 +16,7 @@ enum cli_opt {
 	OPT_ALL,
 	OPT_ALLOW_USERNS,
 	OPT_BENCH,
+	OPT_BROKER,
 	OPT_CGROUP,
 	OPT_CPUS,
 	OPT_CWD,
@@ -51,6 +52,7 @@ enum cli_opt {
 	OPT_SOURCE,
 	OPT_TIMEOUT,
 	OPT_TTY,
+	OPT_UPSTREAM,
 	OPT_YES,
 	OPT_MAX,
 };

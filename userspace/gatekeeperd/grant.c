@@ -18,6 +18,7 @@
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
@@ -235,6 +236,8 @@ static struct json_object *describe(const struct pending *p)
 		grant_net_describe(json, p);
 	else if (p->kind == GRANT_LISTEN)
 		listen_to_json(json, &p->hosts);
+	else if (p->kind == GRANT_BROKER)
+		broker_describe(json, p);
 	else
 		describe_file(json, p);
 	return json;
@@ -260,6 +263,8 @@ static int prepare(struct daemon *d, struct connection *c, struct bench *bench,
 		return prepare_file(d, c, bench, message, p, err);
 	case GRANT_NET:
 		return grant_net_prepare(d, c, bench, message, err);
+	case GRANT_BROKER:
+		return broker_prepare(d, c, bench, message, err);
 	default:
 		return listen_prepare(bench, message, p, err);
 	}
@@ -277,7 +282,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	if (r == 0)
 		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
-		r = bm_fail(err, EINVAL, "protocol", "give file, net or listen",
+		r = bm_fail(err, EINVAL, "protocol", "give file, net, listen or broker",
 			    "grant: unknown kind");
 	if (r == 0)
 		r = prepare_end(message, p, err);
@@ -475,9 +480,10 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	}
 	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
-	r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
-	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
-				   : listen_grant(d, bench, g, err);
+	r = g->kind == GRANT_FILE     ? grant_file(d, c, bench, g, err)
+	    : g->kind == GRANT_NET    ? grant_net(d, bench, g, err)
+	    : g->kind == GRANT_LISTEN ? listen_grant(d, bench, g, err)
+				      : broker_grant(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */

@@ -138,6 +138,7 @@ void grant_net_take(struct grant *g, struct pending *p)
 	g->seal_expiry = p->seal_expiry;
 	g->hosts = p->hosts;
 	p->hosts = (struct grant_hosts){};
+	g->broker = TAKE_PTR(p->broker);
 }
 
 /* Again: another connection may have been quicker since it was shown, or the seal another. */

@@ -47,6 +47,8 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(profile_refresh)                                                                         \
 	X(profile_unseal)                                                                          \
 	X(profile_pending)                                                                         \
+	X(broker_ls)                                                                               \
+	X(broker_verify)                                                                           \
 	X(exec)
 
 #define BM_REQUEST_DECLARED(name)                                                                  \
@@ -59,7 +61,7 @@ struct request {
 	request_fn fn;
 	size_t fds;
 	bool anyone; /* else operators alone */
-	const char *keys[16];
+	const char *keys[20];
 };
 
 /* A refusal by this rule has "v" beside it: the version that is spoken here. */
