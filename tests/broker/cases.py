@@ -171,7 +171,8 @@ def out_of_band(lab):
         client.send(b"b", socket.MSG_OOB)
         client.send(b"c")
         answer = parsed(everything(client))
-    if answer.status != 400 and (answer.status, answer.body) != (200, b"abc"):
+    # As it comes in between: refused, cut off by the library, or read as it was sent.
+    if (answer.status, answer.body) not in ((200, b"abc"), (0, b"")) and answer.rule != "broker-request":
         raise AssertionError(f"{answer.status} {answer.body!r}")
 
 

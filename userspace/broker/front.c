@@ -168,11 +168,11 @@ static void linger(struct call *call)
 static int judge(struct call *call, size_t len)
 {
 	struct broker *broker = call->broker;
-	int r = request_parse(call->head, len, &call->request, &call->refusal);
+	int r = head_parse(call->head, len, &call->request, &call->refusal);
 
 	if (r == 0)
-		r = request_check(&call->request, &broker->definition,
-				  (const char *const *)broker->hosts, &call->refusal);
+		r = head_check(&call->request, &broker->definition,
+			       (const char *const *)broker->hosts, &call->refusal);
 	if (r == 0)
 		r = quota_begin(&broker->quota, now_ms(), &call->wait, &call->refusal);
 	call->counted = r == 0;
@@ -192,7 +192,7 @@ static void look(struct call *call, bool urgent)
 	call->head_len = (size_t)len;
 	end = urgent ? refuse(&call->refusal, 400, EBADMSG, "broker-request", "send it in band",
 			      "urgent data in the head")
-		     : request_end(call->head, (size_t)len, &call->seen, &call->refusal);
+		     : head_end(call->head, (size_t)len, &call->seen, &call->refusal);
 	if (end == 0 && ++call->pieces >= PIECES)
 		end = refuse(&call->refusal, 400, E2BIG, "broker-time", "send the head at once",
 			     "a head in more than %d pieces", PIECES);
