@@ -251,7 +251,7 @@ def forms(secret=SECRET):
     raw = secret.encode()
     percent = "".join(c if c.isalnum() else f"%{ord(c):02X}" for c in secret)
     return {
-        "raw": raw, "percent": percent.encode(), "percent-lower": percent.lower().encode(),
+        "raw": raw, "percent": percent.encode(), "percent-lower": "".join(c if c.isalnum() else f"%{ord(c):02x}" for c in secret).encode(),
         "percent-all": "".join(f"%{c:02x}" for c in raw).encode(),
         "json": json.dumps(secret)[1:-1].encode(), "json-slash": json.dumps(secret)[1:-1].replace("/", "\\/").encode(),
         "unicode": "".join(f"\\u{c:04x}" for c in raw).encode(),

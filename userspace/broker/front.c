@@ -30,7 +30,7 @@ static int watch(const struct broker *broker, int op, int fd, uint32_t events)
 
 /*
  * A byte that is sent out of band is taken out of the stream by who reads it, and not by who peeked
- * at it before the mark came: in line, both see the same.
+ * at it before the mark came: in line, both see the same. Nobody who peeks sees beyond a mark.
  */
 static int in_line(int fd)
 {
@@ -98,7 +98,7 @@ static void take(struct broker *broker, int fd)
 	char *head = call ? malloc(REQUEST_HEAD + 1) : NULL;
 
 	if (!head || in_line(fd) < 0 ||
-	    watch(broker, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLRDHUP | EPOLLET) < 0) {
+	    watch(broker, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET) < 0) {
 		free(head);
 		free(call);
 		close(fd);
@@ -168,18 +168,18 @@ static void linger(struct call *call)
 static int judge(struct call *call, size_t len)
 {
 	struct broker *broker = call->broker;
-	int r = request_parse(call->head, len, &call->request, &call->refusal);
+	int r = head_parse(call->head, len, &call->request, &call->refusal);
 
 	if (r == 0)
-		r = request_check(&call->request, &broker->definition,
-				  (const char *const *)broker->hosts, &call->refusal);
+		r = head_check(&call->request, &broker->definition,
+			       (const char *const *)broker->hosts, &call->refusal);
 	if (r == 0)
 		r = quota_begin(&broker->quota, now_ms(), &call->wait, &call->refusal);
 	call->counted = r == 0;
 	return r;
 }
 
-static void look(struct call *call)
+static void look(struct call *call, bool urgent)
 {
 	ssize_t len = recv(call->fd, call->head, REQUEST_HEAD, MSG_PEEK | MSG_DONTWAIT);
 	int end;
@@ -190,7 +190,9 @@ static void look(struct call *call)
 		return;
 	}
 	call->head_len = (size_t)len;
-	end = request_end(call->head, (size_t)len, &call->seen, &call->refusal);
+	end = urgent ? refuse(&call->refusal, 400, EBADMSG, "broker-request", "send it in band",
+			      "urgent data in the head")
+		     : head_end(call->head, (size_t)len, &call->seen, &call->refusal);
 	if (end == 0 && ++call->pieces >= PIECES)
 		end = refuse(&call->refusal, 400, E2BIG, "broker-time", "send the head at once",
 			     "a head in more than %d pieces", PIECES);
@@ -218,7 +220,7 @@ void front_event(struct call *call, uint32_t events)
 	if (call->phase == PHASE_LINGER) {
 		linger(call);
 	} else if (call->phase == PHASE_HEAD) {
-		look(call);
+		look(call, events & EPOLLPRI);
 	} else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
 		/* Nobody reads the answer: no reason to have it made, and paid for. */
 		bridge_cut(call, "broker-client");
@@ -250,8 +252,10 @@ int front_deadlines(struct broker *broker)
 	for (int fd = 0; fd < FDS; fd++) {
 		struct call *call = broker->calls[fd];
 
-		if (call && call->deadline <= now)
+		if (call && call->deadline <= now) {
 			expire(call);
+			next = now;
+		}
 		call = broker->calls[fd];
 		if (call && call->deadline > now && call->deadline < next)
 			next = call->deadline;

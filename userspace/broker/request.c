@@ -39,7 +39,7 @@ struct json_object *refusal_json(const struct refusal *refusal)
 	return json;
 }
 
-int request_end(const char *data, size_t len, size_t *seen, struct refusal *ret)
+int head_end(const char *data, size_t len, size_t *seen, struct refusal *ret)
 {
 	for (size_t i = *seen; i < len; i++) {
 		unsigned char c = (unsigned char)data[i];
@@ -239,7 +239,7 @@ static int take_framing(struct request *ret, struct refusal *refusal)
 	return 0;
 }
 
-int request_parse(const char *head, size_t len, struct request *ret, struct refusal *refusal)
+int head_parse(const char *head, size_t len, struct request *ret, struct refusal *refusal)
 {
 	struct request request = {};
 	size_t at = 0;
@@ -352,8 +352,8 @@ static int check_route(struct request *request, const struct bm_broker *broker,
 		      broker->name);
 }
 
-int request_check(struct request *request, const struct bm_broker *broker, const char *const *hosts,
-		  struct refusal *refusal)
+int head_check(struct request *request, const struct bm_broker *broker, const char *const *hosts,
+	       struct refusal *refusal)
 {
 	const char *why = bm_broker_path_wrong(request->path.text, request->path.len, false);
 	int r = check_host(request, hosts, refusal);
@@ -366,7 +366,7 @@ int request_check(struct request *request, const struct bm_broker *broker, const
 	return check_route(request, broker, refusal);
 }
 
-bool request_passes(const struct bm_broker *broker, const struct request_header *header)
+bool head_passes(const struct bm_broker *broker, const struct request_header *header)
 {
 	static const char *const always[] = { "accept", "content-type", "user-agent" };
 	char name[BM_BROKER_WORD];

@@ -47,14 +47,14 @@ struct refusal {
  * Looks for the end of a head in what has come so far, from *seen on, which it moves. >0: the
  * length of the head with its empty line. 0: not there yet. -EBADMSG, -E2BIG: refused.
  */
-int request_end(const char *data, size_t len, size_t *seen, struct refusal *ret);
+int head_end(const char *data, size_t len, size_t *seen, struct refusal *ret);
 /* Takes a whole head apart. */
-int request_parse(const char *head, size_t len, struct request *ret, struct refusal *refusal);
+int head_parse(const char *head, size_t len, struct request *ret, struct refusal *refusal);
 /* Whether the definition has it, and Host is one of hosts; finds its route. */
-int request_check(struct request *request, const struct bm_broker *broker, const char *const *hosts,
-		  struct refusal *refusal);
+int head_check(struct request *request, const struct bm_broker *broker, const char *const *hosts,
+	       struct refusal *refusal);
 /* Whether a header goes upstream: the definition's, and a few that say what a body is. */
-bool request_passes(const struct bm_broker *broker, const struct request_header *header);
+bool head_passes(const struct bm_broker *broker, const struct request_header *header);
 
 __attribute__((format(printf, 6, 7))) int refuse(struct refusal *refusal, int status, int code,
 						 const char *rule, const char *remedy,

@@ -210,7 +210,7 @@ static int add_headers(struct call *call)
 	for (size_t i = 0; r == 0 && i < call->request.header_count; i++) {
 		const struct request_header *h = &call->request.headers[i];
 
-		if (!request_passes(&broker->definition, h))
+		if (!head_passes(&broker->definition, h))
 			continue;
 		/* libcurl's word for a header without a value is a semicolon. */
 		snprintf(line, sizeof(line), h->value.len ? "%.*s: %.*s" : "%.*s;%.*s",

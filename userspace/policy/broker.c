@@ -80,10 +80,22 @@ int bm_broker_word(const struct broker_place *at, struct json_object *value, enu
 	return 0;
 }
 
+int bm_broker_name_check(const char *name, struct bm_error *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	char shown[64];
+
+	if (name[0] >= 'a' && name[0] <= 'z' && strlen(name) < BM_BROKER_NAME_LEN &&
+	    !name[strspn(name, letters)])
+		return 0;
+	return bm_fail(err, EINVAL, RULE, "use 1 to 32 of a-z, 0-9 and '-', a letter first",
+		       "\"%s\" is no name of a broker", bm_escape(name, shown, sizeof(shown)));
+}
+
 static int take_name(struct broker_place at, struct json_object *json, const char *name,
 		     struct bm_broker *broker)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	struct bm_error inner = {};
 	struct json_object *value;
 	int r;
 
@@ -93,9 +105,8 @@ static int take_name(struct broker_place at, struct json_object *json, const cha
 		r = bm_broker_word(&at, value, BROKER_VISIBLE, broker->name, sizeof(broker->name));
 	if (r < 0)
 		return r;
-	if (broker->name[strspn(broker->name, letters)] || broker->name[0] < 'a')
-		return bm_broker_wrong(&at, "use a-z, 0-9 and '-', a letter first",
-				       "\"%s\" is no name of a broker", broker->name);
+	if (bm_broker_name_check(broker->name, &inner) < 0)
+		return bm_broker_wrong(&at, inner.remedy, "%s", inner.message);
 	if (name && strcmp(name, broker->name))
 		return bm_broker_wrong(&at, "name it as its file is called",
 				       "\"%s\" in a file called %.32s", broker->name, name);

@@ -37,7 +37,8 @@ struct bm_broker_route {
 
 struct bm_broker_variable {
 	char name[BM_BROKER_WORD];
-	char value[BM_BROKER_PATH]; /* {url}, {host} and {port} stand for the endpoint */
+	char value[BM_BROKER_PATH]; /* with {url} for the endpoint, {upstream} for
+				       https://HOST[:PORT] */
 };
 
 struct bm_broker_limits {
@@ -69,6 +70,8 @@ struct bm_broker {
 	uint16_t verify_status;
 };
 
+/* A name that a broker may have: 1 to 32 of a-z, 0-9 and '-', beginning with a letter. */
+int bm_broker_name_check(const char *name, struct bm_error *err);
 /*
  * Parses a definition of len bytes; what names it in errors, which say the place, the key and what
  * is wrong with it. name is what the file is called and the definition must be; NULL: whatever it
