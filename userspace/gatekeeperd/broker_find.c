@@ -18,6 +18,7 @@
 #include "base/escape.h"
 #include "base/io.h"
 #include "gatekeeperd/broker.h"
+#include "policy/profile.h"
 
 #define RULE "broker-credential"
 #define CREDENTIAL_MAX 4098
@@ -27,10 +28,11 @@
 /* --- definitions -------------------------------------------------------------------------------
  */
 
-/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/brokers. -ENOENT: it is not there. */
+/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/profiles/brokers. -ENOENT: it is not
+ * there. */
 static int installed_dir(char path[PATH_MAX])
 {
-	static const char below[] = "/share/benchmon/brokers";
+	static const char below[] = "/share/benchmon/profiles/brokers";
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(below));
 
 	if (n <= 0)
@@ -74,47 +76,20 @@ static void digest_of(const char *text, size_t len, char ret[BROKER_DIGEST_LEN])
 	sodium_bin2hex(ret, BROKER_DIGEST_LEN, hash, sizeof(hash));
 }
 
-/* Who writes a definition says what may be done with the credential. */
-static int check_owner(int fd, const char *what, mode_t kind, struct bm_error *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return bm_fail_errno(err, errno, "%s", what);
-	if ((st.st_mode & S_IFMT) != kind)
-		return bm_fail(err, EPERM, "broker-files", NULL, "%s is no %s", what,
-			       kind == S_IFDIR ? "directory" : "regular file");
-	if (st.st_uid)
-		return bm_fail(err, EPERM, "broker-files", "chown root it after you have read it",
-			       "%s belongs to uid %u, not to root", what, st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return bm_fail(err, EPERM, "broker-files", "chmod go-w it after you have read it",
-			       "%s can be written by others than its owner", what);
-	return 0;
-}
-
 static int load(int dir, const char *name, struct broker_definition *ret, struct bm_error *err)
 {
 	char file[BM_BROKER_NAME_LEN + 8];
 	autofree char *text = NULL;
-	autoclose fd = -1;
 	size_t len;
 	int r;
 
 	if (strlen(name) >= BM_BROKER_NAME_LEN || strchr(name, '/'))
 		return -ENOENT;
 	snprintf(file, sizeof(file), "%.32s.json", name);
-	fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return bm_fail_errno(err, errno, "%s", file);
-	r = check_owner(dir, "the directory of brokers", S_IFDIR, err);
-	if (r == 0)
-		r = check_owner(fd, file, S_IFREG, err);
+	r = bm_definition_read(dir, "the directory of brokers", file, 0, BM_BROKER_MAX, &text, &len,
+			       err);
 	if (r < 0)
 		return r;
-	r = bm_read_fd(fd, BM_BROKER_MAX, &text, &len);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "%s", file);
 	digest_of(text, len, ret->digest);
 	r = bm_json_parse(text, len, file, &ret->json, err);
 	return r < 0 ? r : bm_broker_from_json(ret->json, file, name, &ret->broker, err);
@@ -167,7 +142,9 @@ void broker_each(void (*fn)(void *ctx, const char *name), void *ctx)
 			    strcmp(entry->d_name + len - 5, ".json"))
 				continue;
 			snprintf(name, sizeof(name), "%.*s", (int)(len - 5), entry->d_name);
-			fn(ctx, name);
+			/* Nor a schema. */
+			if (!strchr(name, '.'))
+				fn(ctx, name);
 		}
 	}
 }

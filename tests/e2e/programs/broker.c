@@ -164,13 +164,15 @@ static void go_on(struct client *c)
 int main(void)
 {
 	struct client clients[CLIENTS];
+	bool shut = false;
 
 	for (int i = 0; i < CLIENTS; i++)
 		clients[i] = (struct client){ .fd = -1 };
 	begin();
 	fcntl(DOOR, F_SETFL, O_NONBLOCK);
 	for (;;) {
-		struct pollfd polled[CLIENTS + 2] = { { CONTROL, POLLIN, 0 }, { DOOR, POLLIN, 0 } };
+		struct pollfd polled[CLIENTS + 2] = { { CONTROL, POLLIN, 0 },
+						      { shut ? -1 : DOOR, POLLIN, 0 } };
 
 		for (int i = 0; i < CLIENTS; i++)
 			polled[i + 2] = (struct pollfd){ clients[i].streams ? -1 : clients[i].fd,
@@ -191,8 +193,7 @@ int main(void)
 				clients[i] = (struct client){ .fd = fd };
 			}
 		}
-		/* Shut for a while: that is no reason to spin. */
-		if (polled[1].revents & (POLLHUP | POLLERR))
-			usleep(50000);
+		/* Shut for a while: looked at in every other round, which waits. */
+		shut = !shut && polled[1].revents & (POLLHUP | POLLERR);
 	}
 }
