@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 9
+#define BM_ABI_VERSION 10
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -312,6 +312,21 @@ struct bm_tells {
 #define BM_POOL6_FIRST 0xfd
 #define BM_POOL6_SECOND 0x62
 
+/*
+ * 127.98.109.0/24: where brokers listen, in the network of the Bench itself. Of its loopback these
+ * addresses are not its own: they are destinations like others, in `destinations` or refused. What
+ * a connection is opened to has to be a door besides: the very socket that a grant was made for.
+ */
+#define BM_DOOR_0 127
+#define BM_DOOR_1 98
+#define BM_DOOR_2 109
+
+/* doors: storage of the listening socket, which user space sets through its descriptor. */
+struct bm_door {
+	__u32 bench;
+	__u32 grant;
+};
+
 /* carried: the files that an arrival brought as its stdin, stdout and stderr. */
 struct bm_carried_key {
 	__u32 bench;
@@ -484,6 +499,7 @@ _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
+_Static_assert(sizeof(struct bm_door) == 8, "map value");
 _Static_assert(sizeof(struct bm_stranger) == 16, "record");
 _Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");

@@ -46,35 +46,63 @@ static __always_inline __u32 fill6(struct __sk_buff *skb, struct bpf_sock_tuple 
 		       : sizeof(tuple->ipv6);
 }
 
+/* The socket that a packet on its way out leads to, to be released; *ret_read: it could be told. */
+static __always_inline struct bpf_sock *other_end(struct __sk_buff *skb,
+						  const struct bm_dest_key *key, bool *ret_read)
+{
+	bool v4 = skb->protocol == bpf_htons(0x0800);
+	struct bpf_sock_tuple tuple = {};
+	__u32 size = v4 ? fill4(skb, &tuple) : fill6(skb, &tuple);
+
+	*ret_read = size;
+	if (!size)
+		return NULL;
+	if (key->protocol == IPPROTO_TCP)
+		return v4 ? bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS,
+					      0)
+			  : bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS,
+					      0);
+	return v4 ? bpf_sk_lookup_udp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0)
+		  : bpf_sk_lookup_udp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
+}
+
 /*
  * For a plain packet of TCP or UDP. What a connection says that somebody outside has opened is an
  * answer. Where nobody listens it leads nowhere.
  */
 static __always_inline bool leads_outside(struct __sk_buff *skb, const struct bm_dest_key *key)
 {
-	bool v4 = skb->protocol == bpf_htons(0x0800), own;
-	struct bpf_sock_tuple tuple = {};
 	struct bpf_sock *sk;
-	__u32 size;
+	bool own, read;
 
 	if (key->protocol == IPPROTO_TCP && !is_opening(skb, key))
 		return false;
-	size = v4 ? fill4(skb, &tuple) : fill6(skb, &tuple);
-	if (!size)
-		return true;
-	if (key->protocol == IPPROTO_TCP)
-		sk = v4 ? bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0)
-			: bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS,
-					    0);
-	else
-		sk = v4 ? bpf_sk_lookup_udp(skb, &tuple, sizeof(tuple.ipv4), BPF_F_CURRENT_NETNS, 0)
-			: bpf_sk_lookup_udp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS,
-					    0);
+	sk = other_end(skb, key, &read);
 	if (!sk)
-		return false;
+		return !read;
 	own = is_of(sk, key->bench);
 	bpf_sk_release(sk);
 	return !own;
+}
+
+/*
+ * Who opens a connection to a door's address meets the socket of that grant or nobody: not another
+ * that has taken the address since, nor one in a network that the Bench has made itself.
+ */
+static __always_inline bool leads_to_door(struct __sk_buff *skb, const struct bm_dest_key *key)
+{
+	const struct bm_dest *dest = bpf_map_lookup_elem(&destinations, key);
+	const struct bm_door *door;
+	struct bpf_sock *sk;
+	bool ours, read;
+
+	sk = other_end(skb, key, &read);
+	if (!sk)
+		return read;
+	door = bpf_sk_storage_get(&doors, sk, NULL, 0);
+	ours = door && dest && door->bench == key->bench && door->grant == dest->grant;
+	bpf_sk_release(sk);
+	return ours;
 }
 
 #endif

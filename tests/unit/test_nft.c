@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "bench/cgroup.h"
+#include "network/door.h"
 #include "network_lab.h"
 
 /* An IPv4 packet made by hand; false when it did not even get out. */
@@ -194,6 +195,49 @@ static void test_no_way_in(void **state)
 	assert_int_equal(sniffed(sniffer, 0), 0);
 	ok(bm_link_destroy(7, &err), &err);
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+}
+
+/* Where brokers listen: of all loopback this alone has to be granted, each endpoint by itself. */
+static void test_doors(void **state)
+{
+	const struct bm_destination door = bm_door(1);
+	struct bm_destination *list = NULL;
+	struct bm_error err = {};
+	autoclose server = -1, beside = -1, next = -1, own = -1, client = -1;
+	size_t count = 0;
+
+	(void)state;
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	server = serve(bench_ns, "127.98.109.1:80");
+	beside = serve(bench_ns, "127.98.109.1:81");
+	next = serve(bench_ns, "127.98.109.2:80");
+	own = serve(bench_ns, "127.0.0.1:80");
+	assert_true(connects(bench_ns, "127.0.0.1:80"));
+	assert_true(blocked(bench_ns, "127.98.109.1:80"));
+	ok(bm_nft_add(NFT(bench_ns), &door, 1, &err), &err);
+	client = dial(bench_ns, "127.98.109.1:80", PASS_MS);
+	assert_true(client >= 0);
+	assert_true(blocked(bench_ns, "127.98.109.1:81"));
+	assert_true(blocked(bench_ns, "127.98.109.2:80"));
+	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
+	assert_int_equal(count, 1);
+	assert_true(bm_door_is(&list[0]));
+	free(list);
+	/* Taken back: what was connected is not any more, to either side. */
+	ok(bm_nft_remove(NFT(bench_ns), &door, 1, &err), &err);
+	assert_true(blocked(bench_ns, "127.98.109.1:80"));
+	assert_int_equal(write(client, "x", 1), 1);
+	while (ready(server, POLLIN, 0)) {
+		int fd = accept4(server, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		assert_true(fd >= 0);
+		assert_false(ready(fd, POLLIN, BLOCK_MS));
+		assert_int_equal(write(fd, "y", 1), 1);
+		close(fd);
+	}
+	assert_false(ready(client, POLLIN, BLOCK_MS));
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+	assert_true(connects(bench_ns, "127.98.109.2:80"));
 }
 
 static uint64_t refused(const struct bm_nft *nft)
@@ -481,7 +525,7 @@ int main(void)
 		cmocka_unit_test(test_whole),     cmocka_unit_test(test_nothing_leaves),
 		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_doors),     cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests_name("nft", tests, make_world, NULL);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/box.h"
+#include "bench/broker.h"
 #include "bench/exec.h"
 #include "confine/caps.h"
 #include "confine/filter.h"
@@ -132,6 +133,8 @@ static _Noreturn void become(enum bm_launch what, const char *data, size_t size,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || bm_filter_deny(denied, NULL) < 0)
 		_exit(126);
+	if (what == BM_LAUNCH_BROKER)
+		bm_broker_launched(fds, count);
 	run(what, data, size, fds, count);
 }
 

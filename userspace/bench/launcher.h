@@ -2,8 +2,8 @@
 /*
  * The one process that executes programs for the daemon: forked when the daemon starts, before that
  * gives up its capabilities and execve(2) itself. It takes no command lines: crun with one of four
- * verbs, rm and mkfs in our own directories, a payload that goes into a Bench. What it starts is a
- * child of the daemon's (CLONE_PARENT), not its own.
+ * verbs, rm and mkfs in our own directories, a payload that goes into a Bench, a broker. What it
+ * starts is a child of the daemon's (CLONE_PARENT), not its own.
  */
 #ifndef BENCHMON_LAUNCHER_H
 #define BENCHMON_LAUNCHER_H
@@ -19,6 +19,7 @@ enum bm_launch {
 	BM_LAUNCH_REMOVE, /* PATH */
 	BM_LAUNCH_FORMAT, /* PATH */
 	BM_LAUNCH_EXEC,   /* bench/exec.c */
+	BM_LAUNCH_BROKER, /* bench/broker.h */
 	BM_LAUNCH_MAX,
 };
 

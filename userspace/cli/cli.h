@@ -104,6 +104,8 @@ int cli_grant_net(struct cli *cli, int socket, const char *bench, const char *de
 /* grant.c: --for into a request. */
 int cli_add_duration(struct cli *cli, struct json_object *request, struct bm_error *err);
 /* listen.c: port as typed, and the --from among the arguments; the rest as above. */
+int cli_grant_broker(struct cli *cli, int socket, const char *bench, const char *name, FILE *out,
+		     struct json_object **ret_reply, struct bm_error *err);
 int cli_grant_listen(struct cli *cli, int socket, const char *bench, const char *port, FILE *out,
 		     struct json_object **ret_reply, struct bm_error *err);
 
@@ -132,6 +134,7 @@ int cmd_grant(struct cli *cli, struct bm_error *err);
 int cmd_help(struct cli *cli, struct bm_error *err);
 int cmd_ledger(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
+int cmd_broker(struct cli *cli, struct bm_error *err);
 int cmd_profile(struct cli *cli, struct bm_error *err);
 int cmd_carrier(struct cli *cli, struct bm_error *err);
 int cmd_receipt(struct cli *cli, struct bm_error *err);

@@ -7,6 +7,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_ALLOW_USERNS] = { "allow-userns", 0, NULL,
 			       "what runs in it may make user namespaces" },
 	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
+	[OPT_BROKER] = { "broker", 0, "NAME", "grants calls to one service, by a broker" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
 	[OPT_CPUS] = { "cpus", 0, "N", "limit of CPU time, as 2 or 0.5" },
 	[OPT_CWD] = { "cwd", 'C', "DIR", "where in the Bench the command starts" },
@@ -55,6 +56,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 			    "grants it though it was not searched for secrets to its end" },
 	[OPT_WITH_SECRET] = { "with-secret", 0, NULL,
 			      "a secret beside a broker, to whose upstream it could leave" },
+	[OPT_UPSTREAM] = { "upstream", 0, "HOST[:PORT]",
+			   "to whom, where the broker's definition leaves that open" },
 	[OPT_YES] = { "yes", 'y', NULL, "confirms without asking; recorded as such" },
 };
 
@@ -78,7 +81,8 @@ const char *const cli_sections[SECTION_MAX] = {
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
-	 OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES | LIMITS | PROCESS)
+	 OPT(BROKER) | OPT(UPSTREAM) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES | LIMITS |      \
+	 PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -122,13 +126,14 @@ const struct cli_command cli_commands[] = {
 	{ "show", cmd_show, SECTION_BENCH, "shows a Bench and its grants",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
-	{ "grant", cmd_grant, SECTION_GRANT, "gives a Bench one file, directory, destination or port",
-	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE) | OPT(FROM),
+	{ "grant", cmd_grant, SECTION_GRANT, "gives a Bench one file, directory, destination, port or service",
+	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE) | OPT(FROM) | OPT(UPSTREAM),
 	  0, 2, 3, false,
 	  { { "BENCH file SRC[:DEST][:ro|rw]", FILE_GRANT, NULL },
 	    { "BENCH file --source PATH", OPT(DEST) | OPT(RIGHTS) | FILE_GRANT, NULL },
 	    { "BENCH net PROFILE|HOST:PORT|ADDR:PORT[/udp]", OPT(PRIVATE) | OPT(FOR) | OPT(YES), NULL },
-	    { "BENCH listen PORT[/udp]", OPT(FROM) | OPT(FOR) | OPT(YES), NULL } } },
+	    { "BENCH listen PORT[/udp]", OPT(FROM) | OPT(FOR) | OPT(YES), NULL },
+	    { "BENCH broker NAME", OPT(UPSTREAM) | OPT(PRIVATE) | OPT(WITH_SECRET) | OPT(FOR) | OPT(YES), NULL } } },
 	{ "revoke", cmd_revoke, SECTION_GRANT, "takes a grant back, or all of a Bench",
 	  OPT(ALL), 0, 1, 2, false,
 	  { { "GRANT [HOST]", 0, NULL }, { "BENCH --all", 0, NULL } } },
@@ -143,6 +148,10 @@ const struct cli_command cli_commands[] = {
 	    { "verify [NAME]", 0, NULL },
 	    { "refresh NAME", OPT(YES), NULL },
 	    { "unseal NAME", 0, NULL } } },
+	{ "broker", cmd_broker, SECTION_GRANT, "shows the services that a broker can call, and tries one",
+	  OPT(UPSTREAM) | OPT(PRIVATE), 1u << FORMAT_NAMES, 1, 2, false,
+	  { { "ls", 0, NULL },
+	    { "verify NAME", OPT(UPSTREAM) | OPT(PRIVATE), NULL } } },
 	{ "ledger", cmd_ledger, SECTION_SYSTEM, "shows the record of all decisions, and checks it",
 	  OPT(BENCH) | OPT(SINCE) | OPT(DIR) | OPT(HEAD) | OPT(KEY), 0, 1, 1, false,
 	  { { "show", OPT(BENCH) | OPT(SINCE), NULL },

@@ -18,6 +18,8 @@ static const char *value_kind(enum cli_opt opt)
 		return "-d";
 	if (opt == OPT_SOURCE || opt == OPT_CGROUP)
 		return "-f";
+	if (opt == OPT_BROKER)
+		return "-W \"$(benchmon broker ls --format names 2>/dev/null)\"";
 	return "-W ''";
 }
 
@@ -100,10 +102,14 @@ int cmd_completion(struct cli *cli, struct bm_error *err)
 	       "\telif ((COMP_CWORD == 2)) && [[ $operands ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$operands\" -- \"$cur\"))\n"
 	       "\telif [[ ${COMP_WORDS[1]} == grant ]] && ((COMP_CWORD == 3)); then\n"
-	       "\t\tCOMPREPLY=($(compgen -W 'file net listen' -- \"$cur\"))\n"
+	       "\t\tCOMPREPLY=($(compgen -W 'file net listen broker' -- \"$cur\"))\n"
 	       "\telif [[ ${COMP_WORDS[1]} == profile && $COMP_CWORD == 3 ||\n"
 	       "\t\t${COMP_WORDS[1]}${COMP_WORDS[3]} == grantnet && $COMP_CWORD == 4 ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$(benchmon profile ls --format names "
+	       "2>/dev/null)\" -- \"$cur\"))\n"
+	       "\telif [[ ${COMP_WORDS[1]}${COMP_WORDS[2]} == brokerverify && $COMP_CWORD == 3 ||\n"
+	       "\t\t${COMP_WORDS[1]}${COMP_WORDS[3]} == grantbroker && $COMP_CWORD == 4 ]]; then\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$(benchmon broker ls --format names "
 	       "2>/dev/null)\" -- \"$cur\"))\n"
 	       "\tfi\n}\n"
 	       "complete -o default -F _benchmon benchmon\n");

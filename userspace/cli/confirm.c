@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/broker.h"
 #include "cli/profile.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -175,6 +176,8 @@ void cli_confirm_print(FILE *out, struct json_object *confirm)
 		print_net(out, confirm);
 	else if (kind && !strcmp(kind, "listen"))
 		print_listen(out, confirm);
+	else if (kind && !strcmp(kind, "broker"))
+		cli_broker_confirm_print(out, confirm);
 	else
 		print_file(out, confirm);
 	print_leaves(out, confirm);

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/names.h"
+#include "cli/broker.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
 #include "cli/parse.h"
@@ -235,6 +236,9 @@ void cli_grant_print(struct json_object *grant)
 			printf(", reached at %s", cli_show_key(grant, "at", to, sizeof(to)));
 		putchar('\n');
 		cli_print_peers(stdout, grant, "  from    ");
+	} else if (bm_json_string(grant, "broker")) {
+		printf("broker %s\n", cli_show_key(grant, "broker", to, sizeof(to)));
+		cli_broker_grant_print(stdout, grant, "  ");
 	} else if (bm_json_string(grant, "profile")) {
 		printf("profile %s, until %.19sZ\n", cli_show_key(grant, "profile", to, sizeof(to)),
 		       cli_show_key(grant, "seal_expires", from, sizeof(from)));
@@ -249,7 +253,7 @@ static int check_kind(struct cli *cli, const char *kind, struct bm_error *err)
 {
 	static const uint64_t files = OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
 				      OPT(NO_IDMAP) | OPT(ON_REVOKE) | OPT(SECRET) |
-				      OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED);
+				      OPT(EXCEPT_SECRETS) | OPT(UNSCANNED);
 	const struct cli_args *args = &cli->args;
 	char shown[CLI_SHORT];
 
@@ -258,18 +262,27 @@ static int check_kind(struct cli *cli, const char *kind, struct bm_error *err)
 			return cli_usage(cli, err, "grant: --private is for net, not for file");
 		if (cli_has(args, OPT_FROM))
 			return cli_usage(cli, err, "grant: --from is for listen, not for file");
+		if (cli_has(args, OPT_UPSTREAM))
+			return cli_usage(cli, err, "grant: --upstream is for broker, not for file");
 	} else if (!strcmp(kind, "net")) {
-		if (args->operand_count < 3 || args->seen & (files | OPT(FROM)))
+		if (args->operand_count < 3 ||
+		    args->seen & (files | OPT(FROM) | OPT(UPSTREAM) | OPT(WITH_SECRET)))
 			return cli_usage(cli, err,
 					 "grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], "
 					 "--private and --for");
 	} else if (!strcmp(kind, "listen")) {
-		if (args->operand_count < 3 || args->seen & (files | OPT(PRIVATE)))
+		if (args->operand_count < 3 ||
+		    args->seen & (files | OPT(PRIVATE) | OPT(UPSTREAM) | OPT(WITH_SECRET)))
 			return cli_usage(cli, err,
 					 "grant: listen takes PORT[/udp], --from and --for");
+	} else if (!strcmp(kind, "broker")) {
+		if (args->operand_count < 3 || args->seen & (files | OPT(FROM)))
+			return cli_usage(cli, err,
+					 "grant: broker takes NAME, --upstream, --private, "
+					 "--with-secret and --for");
 	} else {
 		return cli_usage(cli, err,
-				 "grant: no kind '%s', the kinds are file, net and listen",
+				 "grant: no kind '%s', the kinds are file, net, listen and broker",
 				 bm_escape(kind, shown, sizeof(shown)));
 	}
 	return 0;
@@ -293,6 +306,8 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 		return r;
 	if (!strcmp(kind, "net"))
 		return cli_grant_net(cli, socket, bench, args->operands[2], out, ret_reply, err);
+	if (!strcmp(kind, "broker"))
+		return cli_grant_broker(cli, socket, bench, args->operands[2], out, ret_reply, err);
 	if (!strcmp(kind, "listen"))
 		return cli_grant_listen(cli, socket, bench, args->operands[2], out, ret_reply, err);
 	return cli_grant_file(cli, socket, bench, &file, out, ret_reply, err);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/receipt.h"
+#include "cli/broker.h"
 #include "cli/text.h"
 
 #define HASH_SHOWN 16
@@ -164,6 +165,7 @@ static void print_grant(FILE *out, struct json_object *grant)
 		reason[CLI_SHORT];
 	const char *what = bm_json_string(grant, "source")    ? "source"
 			   : bm_json_string(grant, "profile") ? "profile"
+			   : bm_json_string(grant, "broker")  ? "broker"
 							      : "destination";
 	struct json_object *by = bm_json_get(grant, "confirmed", json_type_object);
 	int64_t uid = 0;
@@ -177,6 +179,7 @@ static void print_grant(FILE *out, struct json_object *grant)
 	if (bm_json_string(grant, "dest"))
 		fprintf(out, "                  -> %s\n",
 			cli_show_key(grant, "dest", text, sizeof(text)));
+	cli_broker_grant_print(out, grant, "                  ");
 	fprintf(out, "                  %.19sZ to %.19sZ, %s\n",
 		cli_show_key(grant, "created", from, sizeof(from)),
 		cli_show_key(grant, "revoked", text, sizeof(text)),

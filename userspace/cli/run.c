@@ -75,6 +75,9 @@ static int grant_one(struct run *run, const struct cli_given *given, struct bm_e
 	if (given->opt == OPT_NET)
 		return cli_grant_net(run->cli, run->socket, run->bench, given->value, out, &reply,
 				     err);
+	if (given->opt == OPT_BROKER)
+		return cli_grant_broker(run->cli, run->socket, run->bench, given->value, out,
+					&reply, err);
 	r = writable ? make_out(run, given->value, err) : 0;
 	if (r == 0)
 		r = cli_parse_base(given->value, base, err);
@@ -91,7 +94,8 @@ static int grant_all(struct run *run, struct bm_error *err)
 	for (size_t i = 0; r == 0 && i < run->cli->args.given_count; i++) {
 		const struct cli_given *given = &run->cli->args.given[i];
 
-		if (given->opt == OPT_IN || given->opt == OPT_OUT || given->opt == OPT_NET)
+		if (given->opt == OPT_IN || given->opt == OPT_OUT || given->opt == OPT_NET ||
+		    given->opt == OPT_BROKER)
 			r = grant_one(run, given, err);
 		if (r == 0)
 			r = interrupted(err);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/broker.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
 #include "cli/limits.h"
@@ -111,6 +112,7 @@ static void print_grant(struct json_object *grant)
 	bool peers = bm_json_get(grant, "from", json_type_array);
 	const char *what = bm_json_string(grant, "source")    ? "source"
 			   : bm_json_string(grant, "profile") ? "profile"
+			   : bm_json_string(grant, "broker")  ? "broker"
 							      : "destination";
 	int at;
 
@@ -118,9 +120,10 @@ static void print_grant(struct json_object *grant)
 		cli_show_port(grant, from, sizeof(from));
 	else
 		cli_show_key(grant, what, from, sizeof(from));
-	/* "listen" takes the place of the rights that it has not. */
+	/* "listen" and "broker" take the place of the rights that they have not. */
 	at = printf("  %-6s  %-4s  %-*s  %s", cli_show_key(grant, "id", id, sizeof(id)),
-		    cli_show_key(grant, "kind", kind, sizeof(kind)), peers ? 0 : 2,
+		    cli_show_key(grant, "kind", kind, sizeof(kind)),
+		    peers || bm_json_string(grant, "broker") ? 0 : 2,
 		    bm_json_string(grant, "rights")
 			    ? cli_show_key(grant, "rights", rights, sizeof(rights))
 			    : "",
@@ -133,6 +136,7 @@ static void print_grant(struct json_object *grant)
 	if (bm_json_string(grant, "at"))
 		printf("                  reached at %s\n",
 		       cli_show_key(grant, "at", to, sizeof(to)));
+	cli_broker_grant_print(stdout, grant, "                  ");
 	if (bm_json_string(grant, "expires"))
 		printf("                  until %.19sZ\n",
 		       cli_show_key(grant, "expires", to, sizeof(to)));

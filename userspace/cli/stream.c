@@ -82,6 +82,28 @@ static void print_lost(FILE *out, struct json_object *event)
 		cli_show_key(event, "count", count, sizeof(count)), cli_colour_end(out));
 }
 
+/* TIME  GRANT  CALL POST /v1/messages 200 of model, 512 out, 20480 back, 2300 ms */
+static void print_call(FILE *out, struct json_object *event)
+{
+	char grant[CLI_SHORT], method[CLI_SHORT], path[CLI_SHOWN], status[CLI_SHORT],
+		broker[CLI_SHORT], in[CLI_SHORT], back[CLI_SHORT], ms[CLI_SHORT], why[CLI_SHORT];
+	const char *key = bm_json_string(event, "refused") ? "refused" : "cut";
+
+	fprintf(out, "  %s  %sCALL%s %s %s %s of %s, %s out, %s back, %s ms",
+		cli_show_key(event, "grant", grant, sizeof(grant)),
+		cli_colour(out, bm_json_string(event, "refused") ? COLOUR_RED : COLOUR_GREEN),
+		cli_colour_end(out), cli_show_key(event, "method", method, sizeof(method)),
+		cli_show_key(event, "path", path, sizeof(path)),
+		cli_show_key(event, "status", status, sizeof(status)),
+		cli_show_key(event, "broker", broker, sizeof(broker)),
+		cli_show_key(event, "bytes_in", in, sizeof(in)),
+		cli_show_key(event, "bytes_out", back, sizeof(back)),
+		cli_show_key(event, "ms", ms, sizeof(ms)));
+	if (bm_json_string(event, key))
+		fprintf(out, " (%s: %s)", key, cli_show_key(event, key, why, sizeof(why)));
+	fputc('\n', out);
+}
+
 static void print_process(FILE *out, struct json_object *event)
 {
 	struct json_object *process = bm_json_get(event, "process", json_type_object);
@@ -111,6 +133,10 @@ void cli_event_print(FILE *out, struct json_object *event)
 		fprintf(out, "%.12s", cli_show(time + 11, shown, sizeof(shown)));
 	else
 		fprintf(out, "%12s", "");
+	if (type && !strcmp(type, "call")) {
+		print_call(out, event);
+		return;
+	}
 	fprintf(out, "  %s#%s  %s%s%s %s", cli_show_key(event, "bench", bench, sizeof(bench)),
 		cli_show_key(event, "seq", seq, sizeof(seq)),
 		cli_colour(out, deny ? COLOUR_RED : COLOUR_GREEN), deny ? "DENY" : "ALLOW",

@@ -28,7 +28,8 @@ static const char *const mounts[] = {
 };
 
 static const char *const network[] = {
-	"openat", "write", "fstat", "newfstatat", "setns", "socket", "bind", "setsockopt", NULL,
+	"openat", "write", "fstat",  "newfstatat", "setns",
+	"socket", "bind",  "listen", "setsockopt", NULL,
 };
 
 static const char *const user[] = { "unshare", "write", NULL };
@@ -87,7 +88,9 @@ static const struct {
 				       BM_CAP(DAC_READ_SEARCH) | BM_CAP(FOWNER) | BM_CAP(SETUID) |
 				       BM_CAP(SETGID) | BM_CAP(SYS_PTRACE),
 			       { .calls = { look, mounts } } },
-	[BM_CONFINE_NETWORK] = { BM_CAP(SYS_ADMIN) | BM_CAP(NET_ADMIN), { .calls = { network } } },
+	/* Port 80 of a network that is no user namespace's: NET_BIND_SERVICE. */
+	[BM_CONFINE_NETWORK] = { BM_CAP(SYS_ADMIN) | BM_CAP(NET_ADMIN) | BM_CAP(NET_BIND_SERVICE),
+				 { .calls = { network } } },
 	/* Where kernel.unprivileged_userns_clone is 0. */
 	[BM_CONFINE_USER] = { BM_CAP(SYS_ADMIN), { .calls = { user } } },
 	/* Links in /proc, and the handles of watches. */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/ending.h"
@@ -24,6 +25,7 @@ void pending_drop(struct connection *c)
 	bm_close(c->pending.tree);
 	free(c->pending.excepts);
 	hosts_done(&c->pending.hosts);
+	grant_broker_free(c->pending.broker);
 	c->pending = (struct pending){ .fd = -1, .tree = -1 };
 }
 
@@ -42,6 +44,7 @@ void connection_close(struct daemon *d, struct connection *c)
 	adoption_drop(c->adoption);
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
+	broker_verify_abandon(d, c);
 	clients_gone(d);
 	ending_unheard(c->ending);
 	c->ending = NULL;
@@ -147,7 +150,8 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing) ||
+	    broker_verify_busy(c))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);

@@ -47,7 +47,8 @@ struct pending {
 	bool uploads;
 	bool seals; /* sealing.h has the other half, and both are confirmed at once */
 	struct grant_hosts hosts;
-	int64_t seconds; /* it ends by itself after so many; 0: not */
+	struct grant_broker *broker; /* broker: hosts is where it is reached */
+	int64_t seconds;             /* it ends by itself after so many; 0: not */
 };
 
 struct connection {
@@ -59,8 +60,9 @@ struct connection {
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
-	struct adoption *adoption; /* adopt.c */
-	struct sealing *sealing;   /* sealing.h */
+	struct adoption *adoption;    /* adopt.c */
+	struct sealing *sealing;      /* sealing.h */
+	struct broker_verify *verify; /* broker.h */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
@@ -82,7 +84,7 @@ struct execution {
 };
 
 /* What is done by itself when its time has come. */
-enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, TIMER_ENDING, DAEMON_TIMERS };
+enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, TIMER_ENDING, TIMER_BROKER, DAEMON_TIMERS };
 
 struct daemon {
 	struct config config;
@@ -105,7 +107,8 @@ struct daemon {
 
 	struct execution *executions;
 	struct ending *endings;
-	struct init_watch *inits; /* lifecycle.c */
+	struct init_watch *inits;   /* lifecycle.c */
+	struct broker_run *brokers; /* broker_run.c */
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;

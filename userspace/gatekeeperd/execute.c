@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "bench/exec.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/lifecycle.h"
 
 #define PTS_MAJOR_FIRST 136
@@ -160,8 +161,31 @@ static int add_variable(struct json_object *list, const char *name, const char *
 	return json_object_array_add(list, json_object_new_string(text));
 }
 
+static int add_missing(struct json_object *list, struct json_object *given, const char *name,
+		       const char *value)
+{
+	if (given && json_object_object_get_ex(given, name, NULL))
+		return 0;
+	return add_variable(list, name, value);
+}
+
+/* Where its brokers are. */
+static int add_brokers(struct json_object *list, struct json_object *given,
+		       const struct bench *bench)
+{
+	int r = 0;
+
+	for (const struct grant *g = bench->grants; g; g = g->next) {
+		for (size_t i = 0; g->kind == GRANT_BROKER && i < g->broker->variable_count; i++)
+			r |= add_missing(list, given, g->broker->variables[i].name,
+					 g->broker->variables[i].value);
+	}
+	return r;
+}
+
 /* What is given, and what is missing of the least that programs expect. */
-static int environment(struct json_object *given, struct json_object **ret, struct bm_error *err)
+static int environment(const struct bench *bench, struct json_object *given,
+		       struct json_object **ret, struct bm_error *err)
 {
 	static const char *const defaults[][2] = {
 		{ "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
@@ -172,8 +196,8 @@ static int environment(struct json_object *given, struct json_object **ret, stru
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		if (!given || !json_object_object_get_ex(given, defaults[i][0], NULL))
-			r |= add_variable(list, defaults[i][0], defaults[i][1]);
+		r |= add_missing(list, given, defaults[i][0], defaults[i][1]);
+	r |= add_brokers(list, given, bench);
 	if (given) {
 		json_object_object_foreach(given, key, value) {
 			if (!*key || strchr(key, '=') ||
@@ -248,7 +272,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 
 	(void)ret_reply; /* given by the report */
 	if (r == 0)
-		r = environment(given, &env, err);
+		r = environment(bench, given, &env, err);
 	if (r < 0)
 		return r;
 	env_list = strings_of(env);

@@ -18,6 +18,7 @@
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
@@ -243,6 +244,8 @@ static struct json_object *describe(const struct pending *p)
 		grant_net_describe(json, p);
 	else if (p->kind == GRANT_LISTEN)
 		listen_to_json(json, &p->hosts);
+	else if (p->kind == GRANT_BROKER)
+		broker_describe(json, p);
 	else
 		describe_file(json, p);
 	return json;
@@ -270,6 +273,8 @@ static int prepare(struct daemon *d, struct connection *c, struct bench *bench,
 		return prepare_file(d, c, bench, message, p, err);
 	case GRANT_NET:
 		return grant_net_prepare(d, c, bench, message, err);
+	case GRANT_BROKER:
+		return broker_prepare(d, c, bench, message, err);
 	default:
 		return listen_prepare(bench, message, p, err);
 	}
@@ -287,7 +292,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	if (r == 0)
 		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
-		r = bm_fail(err, EINVAL, "protocol", "give file, net or listen",
+		r = bm_fail(err, EINVAL, "protocol", "give file, net, listen or broker",
 			    "grant: unknown kind");
 	if (r == 0)
 		r = prepare_end(message, p, err);
@@ -387,7 +392,7 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0)
 		r = mount_grant(bench, g, tree, err);
 	if (r == 0) {
-		r = rule_four_begin(d, bench, g, p->with_secret, err);
+		r = rule_four_begin(d, bench, g, err);
 		if (r == 0)
 			r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 		if (r < 0)
@@ -429,6 +434,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->adopted = p->adopted;
 	g->secret = p->secret;
 	g->unscanned = p->unscanned;
+	g->with_secret = p->with_secret;
 	g->device = p->source.device;
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);
@@ -500,11 +506,12 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	said = bm_ledger_head(d->ledger)->n;
 	bench->last_grant = g->number;
 	/* Before the ledger has a word of it; another connection may have been quicker. */
-	r = rule_four_check(d, bench, grant_ways(g), c->pending.with_secret, err);
+	r = rule_four_check(d, bench, grant_ways(g), g->with_secret, err);
 	if (r == 0)
-		r = g->kind == GRANT_FILE  ? grant_file(d, c, bench, g, err)
-		    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
-					   : listen_grant(d, bench, g, err);
+		r = g->kind == GRANT_FILE     ? grant_file(d, c, bench, g, err)
+		    : g->kind == GRANT_NET    ? grant_net(d, bench, g, err)
+		    : g->kind == GRANT_LISTEN ? listen_grant(d, bench, g, err)
+					      : broker_grant(d, bench, g, err);
 	pending_drop(c);
 	if (r < 0) {
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */

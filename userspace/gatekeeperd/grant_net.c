@@ -139,6 +139,7 @@ void grant_net_take(struct grant *g, struct pending *p)
 	g->seal_expiry = p->seal_expiry;
 	g->hosts = p->hosts;
 	p->hosts = (struct grant_hosts){};
+	g->broker = TAKE_PTR(p->broker);
 }
 
 /* Again: another connection may have been quicker since it was shown, or the seal another. */
@@ -177,7 +178,7 @@ int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_
 		r = names_update(d, bench, g, err);
 	if (r < 0)
 		return r;
-	r = rule_four_begin(d, bench, g, false, err);
+	r = rule_four_begin(d, bench, g, err);
 	if (r == 0)
 		r = bench_net_grant(d, bench, g, err);
 	if (r < 0)

@@ -21,6 +21,7 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
@@ -71,6 +72,10 @@ static void on_init_exit(struct daemon *d, struct watch *w, uint32_t events)
 	unwatch_init(d, init);
 	if (!bench || bench->ends)
 		return;
+	/* A broker's socket would hold its network, too. */
+	for (const struct grant *g = bench->grants; g; g = g->next)
+		if (g->kind == GRANT_BROKER)
+			broker_stop(d, bench, g);
 	bm_target_close(&bench->target);
 	daemon_log(LOG_LEVEL_INFO, "the container of Bench %s has ended", bench->name);
 	/* Its pid namespace has ended with the holder. What came to be elsewhere ends here. */

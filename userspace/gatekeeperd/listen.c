@@ -193,7 +193,7 @@ int listen_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	if (r == 0)
 		r = bm_bench_listens(d->kernel, bench->cgroup.id, true, err);
 	if (r == 0)
-		r = rule_four_begin(d, bench, g, false, err);
+		r = rule_four_begin(d, bench, g, err);
 	if (r == 0)
 		r = bench_net_grant(d, bench, g, err);
 	if (r < 0)

@@ -22,6 +22,7 @@
 #include "bench/pin.h"
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/arguments.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
@@ -125,6 +126,7 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	recall_review(d);
 	lifetime_review(d);
 	endings_review(d);
+	brokers_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -211,6 +213,7 @@ static void bury(struct daemon *d)
 		if (c->dead) {
 			*at = c->next;
 			sealing_free(c->sealing);
+			broker_verify_free(c->verify);
 			free(c);
 		} else {
 			at = &c->next;
@@ -234,6 +237,7 @@ static void loop(struct daemon *d)
 		executions_bury(d);
 		endings_bury(d);
 		inits_bury(d);
+		brokers_bury(d);
 		ledger_turn(d);
 	}
 }
@@ -251,6 +255,7 @@ static void finish(struct daemon *d)
 		x->dead = true;
 	executions_bury(d);
 	endings_abandon(d);
+	brokers_finish(d);
 	if (d->socket_path[0])
 		unlink(d->socket_path);
 	while (d->model.benches)

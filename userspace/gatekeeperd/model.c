@@ -12,12 +12,14 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/box.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/listen.h"
 
-static const char *const kinds[] = {
-	[GRANT_FILE] = "file", [GRANT_NET] = "net", [GRANT_LISTEN] = "listen"
-};
+static const char *const kinds[] = { [GRANT_FILE] = "file",
+				     [GRANT_NET] = "net",
+				     [GRANT_LISTEN] = "listen",
+				     [GRANT_BROKER] = "broker" };
 static const char *const origins[] = {
 	[ORIGIN_CREATED] = "created", [ORIGIN_ATTACHED] = "attached"
 };
@@ -255,6 +257,7 @@ void grant_free(struct grant *grant)
 		free(grant->excepts);
 		hosts_done(&grant->hosts);
 		hosts_done(&grant->next_hosts);
+		grant_broker_free(grant->broker);
 	}
 	free(grant);
 }
@@ -346,6 +349,8 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(by, "uid", g->confirmed_uid);
 	bm_json_add_string(by, "how", g->confirmed_how);
 	bm_json_add(json, "confirmed", by);
+	if (g->with_secret)
+		bm_json_add_bool(json, "with_secret", true);
 	if (g->kind == GRANT_NET && g->profile[0]) {
 		bm_json_add_string(json, "profile", g->profile);
 		grant_seal_to_json(json, g);
@@ -360,6 +365,10 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	}
 	if (g->kind == GRANT_LISTEN) {
 		listen_to_json(json, &g->hosts);
+		return json;
+	}
+	if (g->kind == GRANT_BROKER) {
+		broker_to_json(json, g->broker, &g->hosts.list[0].list[0].to);
 		return json;
 	}
 	bm_json_add_string(json, "source", g->source);
@@ -462,6 +471,7 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	    grant_kind_parse(bm_json_string(json, "kind"), &g->kind) < 0)
 		return -EBADMSG;
 	g->confirmed_uid = (uint32_t)uid;
+	g->with_secret = bm_json_bool(json, "with_secret");
 	if (bm_json_int(json, "expiry_ns", &expiry) == 0) {
 		g->expiry_ns = (uint64_t)expiry;
 		if (!take_string(json, "expires", g->expires, sizeof(g->expires)))
@@ -473,6 +483,12 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	} else if (g->kind == GRANT_LISTEN) {
 		if (listen_from_json(json, &g->hosts, NULL) < 0 || !g->hosts.count)
 			return -EBADMSG;
+	} else if (g->kind == GRANT_BROKER) {
+		struct bm_destination door;
+		int r = broker_from_json(json, &g->broker, &door);
+
+		if (r < 0 || hosts_of_address(&door, &g->hosts) < 0)
+			return r < 0 ? r : -ENOMEM;
 	} else if (take_string(json, "profile", g->profile, sizeof(g->profile))) {
 		if (grant_seal_from_json(json, g) < 0)
 			return -EBADMSG;

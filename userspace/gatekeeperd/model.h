@@ -16,12 +16,12 @@
 #include "network/address.h"
 #include "policy/seal.h"
 
-enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_LISTEN, GRANT_KIND_MAX };
+enum grant_kind { GRANT_FILE, GRANT_NET, GRANT_LISTEN, GRANT_BROKER, GRANT_KIND_MAX };
 /* Data can leave by it, also to those who only ever ask: never beside a secret (the fourth rule).
  */
 static inline bool grant_kind_is_egress(enum grant_kind kind)
 {
-	return kind == GRANT_NET || kind == GRANT_LISTEN;
+	return kind == GRANT_NET || kind == GRANT_LISTEN || kind == GRANT_BROKER;
 }
 enum bench_origin { ORIGIN_CREATED, ORIGIN_ATTACHED, ORIGIN_MAX };
 /* BROKEN: found at a restart with some of its enforcement missing; frozen. */
@@ -78,6 +78,7 @@ struct grant {
 	char expires[40];
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
+	bool with_secret; /* confirmed beside one, or as one beside a broker */
 	/* file */
 	char source[PATH_MAX];
 	char dest[DEST_LEN];
@@ -98,6 +99,7 @@ struct grant {
 	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
 	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
 	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
+	struct grant_broker *broker;   /* broker.h; its hosts are the endpoint */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
@@ -133,6 +135,7 @@ struct bench {
 	bool walled;                  /* table inet benchmon in its network is ours */
 	bool linked;                  /* has a veth pair of ours */
 	bool named;                   /* and an /etc/hosts */
+	bool told;                    /* and an /etc/benchmon.env */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
 	struct json_object *standing; /* record.h: what the next file of the ledger says again */
@@ -221,6 +224,13 @@ void grant_refreshed(struct grant *grant);
 
 /* What it has of destinations, in or out, is all it has. */
 static inline bool grant_has_destinations(const struct grant *grant)
+{
+	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN ||
+	       grant->kind == GRANT_BROKER;
+}
+
+/* And they lie beyond its network. */
+static inline bool grant_has_way(const struct grant *grant)
 {
 	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN;
 }

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "network/door.h"
 #include "network/link.h"
 
 bool bench_shares_net(const struct bench *bench)
@@ -99,7 +100,8 @@ static int make_ways(struct bench *bench, const struct bm_destination *list, siz
 	bool foreign;
 	int r;
 
-	if (!count)
+	/* A broker's endpoint is within. */
+	if (!count || bm_door_is(&list[0]))
 		return 0;
 	if (bench_shares_net(bench))
 		return bm_link_reachable(netns, list, count, err);
@@ -151,7 +153,8 @@ int net_change_nft(const struct bench *bench, const struct bm_nft *nft,
 		   struct bm_error *err)
 {
 	struct bm_nft link;
-	int r = bench_link_nft(bench, &link) ? change(&link, list, count, err) : 0;
+	bool within = count && bm_door_is(&list[0]);
+	int r = !within && bench_link_nft(bench, &link) ? change(&link, list, count, err) : 0;
 
 	return r < 0 ? r : change(nft, list, count, err);
 }

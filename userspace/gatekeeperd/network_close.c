@@ -152,7 +152,7 @@ int bench_net_revoke(struct daemon *d, struct bench *bench, const struct reach *
 	if (r < 0 || reach->host)
 		return r;
 	for (const struct grant *other = bench->grants; other; other = other->next)
-		others += other != reach->grant && grant_has_destinations(other);
+		others += other != reach->grant && grant_has_way(other);
 	if (!others && bench->linked) {
 		r = bm_link_destroy(bench->id, err);
 		if (r < 0)

@@ -26,7 +26,8 @@ static bool is_end(const char *event)
 {
 	static const char *const list[] = { "revoke", "revoke-host",    "refreshed",      "destroy",
 					    "detach", "ended",          "names",          "freeze",
-					    "thaw",   "profile-unseal", "profile-failed", NULL };
+					    "thaw",   "profile-unseal", "profile-failed", "broker",
+					    NULL };
 
 	return among(list, event);
 }
@@ -55,10 +56,10 @@ int daemon_record(struct daemon *d, const char *event, struct json_object *field
 
 void standing_keep(struct bench *bench, const char *event, struct json_object *json)
 {
-	static const char *const not [] = {
-		"grant", "revoke",       "revoke-host", "refresh", "refreshed", "names", "exec",
-		"ended", "destinations", "destroy",     "detach",  "history",   NULL
-	};
+	static const char *const not [] = { "grant",        "revoke",  "revoke-host", "refresh",
+					    "refreshed",    "names",   "exec",        "ended",
+					    "destinations", "destroy", "detach",      "history",
+					    "broker",       NULL };
 	static const char *const line[] = { "n",    "time", "event",   "prev",
 					    "hash", "was",  "objects", NULL };
 	struct json_object *copy, *kept, *list;

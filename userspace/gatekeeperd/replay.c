@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifetime.h"
@@ -115,6 +116,8 @@ static int replay_revoke(struct bench *bench, struct json_object *json, bool aga
 	grant = bench_grant(bench, (uint32_t)number);
 	if (!grant)
 		return 0;
+	if (grant->kind == GRANT_BROKER && broker_replay(grant, json) < 0)
+		return -EBADMSG;
 	/* One that failed never came to be: what it began, "ever" says. */
 	if (strcmp(bm_json_string(json, "reason") ?: "", "failed"))
 		bench->ever |= grant_ways(grant);
@@ -133,6 +136,17 @@ static int replay_revoke(struct bench *bench, struct json_object *json, bool aga
 	else
 		bench_retire_grant(bench, grant);
 	return 0;
+}
+
+static int replay_broker(struct bench *bench, struct json_object *json)
+{
+	struct grant *grant;
+	int64_t number;
+
+	if (bm_json_int(json, "grant", &number) < 0 || number <= 0 || number > UINT32_MAX)
+		return -EBADMSG;
+	grant = bench_grant(bench, (uint32_t)number);
+	return grant ? broker_replay(grant, json) : -EBADMSG;
 }
 
 /* refresh: what was announced is granted too; refreshed: it alone; revoke-host: all but that. */
@@ -217,6 +231,8 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);
+	} else if (!strcmp(event, "broker")) {
+		r = replay_broker(bench, json);
 	} else if (!strcmp(event, "exec")) {
 		bench->executions++;
 	} else if (!strcmp(event, "freeze") || !strcmp(event, "thaw")) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The requests that only look. */
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/listen.h"
@@ -115,6 +116,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 				continue;
 			item = grant_to_json(b, g);
 			listen_add_at(item, b, g);
+			if (g->kind == GRANT_BROKER)
+				bm_json_add_bool(item, "runs", broker_runs(d, b, g));
 			used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
 			if (used > REPLY_ROOM) {
 				json_object_put(item);

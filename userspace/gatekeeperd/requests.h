@@ -47,6 +47,8 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(profile_refresh)                                                                         \
 	X(profile_unseal)                                                                          \
 	X(profile_pending)                                                                         \
+	X(broker_ls)                                                                               \
+	X(broker_verify)                                                                           \
 	X(exec)                                                                                    \
 	X(carriers)                                                                                \
 	X(carrier_clear)

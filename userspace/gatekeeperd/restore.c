@@ -15,6 +15,7 @@
 #include "bench/box.h"
 #include "bench/foreign.h"
 #include "gatekeeperd/barred.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/lifetime.h"
@@ -107,9 +108,11 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 	r = rule_four_adopt(d, bench, err);
 	for (struct grant *g = bench->grants; g && r == 0; g = next) {
 		next = g->next;
-		bench->linked |= grant_has_destinations(g);
+		bench->linked |= grant_has_way(g);
 		if (!in_force(d, bench, g))
 			r = grant_revoke(d, bench, g, NULL, err);
+		else if (g->kind == GRANT_BROKER)
+			broker_adopt(d, bench, g);
 		else if (g->next_hosts.count)
 			r = net_refresh_end(d, bench, g, err);
 	}

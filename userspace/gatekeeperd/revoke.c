@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
@@ -72,6 +73,9 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	int r = file ? revoke_file(d, bench, g, found, err)
 		     : bench_net_revoke(d, bench, &(struct reach){ g, NULL }, found, &sockets, err);
 
+	/* Behind a door that is closed, or could not be: the kernel refuses each packet by now. */
+	if (g->kind == GRANT_BROKER)
+		broker_stop(d, bench, g);
 	if (r < 0) {
 		backoff_failed(&bench->ending, bm_now_ns(CLOCK_BOOTTIME), ENDING_FIRST_NS,
 			       ENDING_MAX_NS);
@@ -94,6 +98,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		add_mounts(fields, g);
 	else
 		bm_json_add_int(fields, "sockets", (int64_t)sockets);
+	if (g->kind == GRANT_BROKER)
+		broker_count_to_json(fields, g->broker);
 	if (file || json_object_array_length(found))
 		bm_json_add(fields, "found", json_object_get(found));
 	json_object_put(found);

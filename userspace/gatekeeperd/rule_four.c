@@ -21,7 +21,13 @@ static const struct {
 
 uint32_t kind_ways(enum grant_kind kind, bool secret)
 {
-	return (secret ? WAY_SECRET : 0) | (grant_kind_is_egress(kind) ? WAY_EGRESS : 0);
+	uint32_t ways = secret ? WAY_SECRET : 0;
+
+	if (kind == GRANT_BROKER)
+		ways |= WAY_BROKER;
+	else if (grant_kind_is_egress(kind))
+		ways |= WAY_EGRESS;
+	return ways;
 }
 
 uint32_t grant_ways(const struct grant *g)
@@ -102,11 +108,11 @@ static int record_ever(struct daemon *d, struct bench *bench, uint32_t had, stru
 	return r;
 }
 
-int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g, bool with_secret,
+int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err)
 {
 	uint32_t ways = grant_ways(g);
-	int r = rule_four_check(d, bench, ways, with_secret, err);
+	int r = rule_four_check(d, bench, ways, g->with_secret, err);
 
 	if (r == 0)
 		r = record_ever(d, bench, ways, err);

@@ -31,7 +31,7 @@ int rule_four_check(struct daemon *d, const struct bench *bench, uint32_t ways, 
  * Right before the kernel gets g, whose line the ledger has: checked again, recorded, and claimed
  * in the kernel. From here on it stays so, also when g fails.
  */
-int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g, bool with_secret,
+int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err);
 
 /* Somebody else's grant makes it able to read a secret: from now on as if it had one. */

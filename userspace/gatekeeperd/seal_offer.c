@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/sealing.h"
@@ -105,6 +106,24 @@ static int offer_grant(struct daemon *d, struct sealing *s, struct json_object *
 	return 0;
 }
 
+static int offer_broker(struct daemon *d, struct sealing *s, struct json_object **ret_reply,
+			struct bm_error *err)
+{
+	struct pending *p = &s->connection->pending;
+	struct bench *bench = model_find_id(&d->model, p->bench_id);
+	int r;
+
+	if (!bench)
+		return bm_fail(err, ENOENT, NULL, NULL, "Bench %s has ended meanwhile", p->bench);
+	r = broker_take_resolved(p, &s->next, err);
+	if (r < 0)
+		return r;
+	*ret_reply = pending_offer(d, s->connection, bench);
+	bm_json_add_bool(bm_json_get(*ret_reply, "confirm", json_type_object), "private",
+			 any_private(&s->next));
+	return 0;
+}
+
 int sealing_offer(struct daemon *d, struct sealing *s, struct json_object **ret_reply,
 		  struct bm_error *err)
 {
@@ -112,6 +131,8 @@ int sealing_offer(struct daemon *d, struct sealing *s, struct json_object **ret_
 	size_t counts[3] = {};
 	int r;
 
+	if (s->grant && s->connection->pending.kind == GRANT_BROKER)
+		return offer_broker(d, s, ret_reply, err);
 	s->items = json_object_new_array();
 	for (size_t i = 0; i < s->next.host_count; i++)
 		add_item(s->items, "host", bm_sealed_host_to_json(&s->next.hosts[i]));

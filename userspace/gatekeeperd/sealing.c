@@ -221,7 +221,9 @@ int sealing_begin_grant(struct daemon *d, struct connection *c, struct bm_profil
 	s->grant = true;
 	s->profile = *profile;
 	*profile = (struct bm_profile){};
-	look_before(d, s);
+	/* A broker's upstream is pinned in the grant, and not sealed. */
+	if (c->pending.kind != GRANT_BROKER)
+		look_before(d, s);
 	r = plan_hosts(&s->profile, -1, &s->next, s->items, err);
 	/* It has a name: there is something to be asked for, and no answer yet. */
 	return r < 0 ? r : resolve(d, s, &none, err);

@@ -3,6 +3,7 @@
 
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 
 #include "confine/caps.h"
 #include "confine/confine.h"
@@ -15,6 +16,8 @@
 const uint64_t daemon_capabilities =
 	/* bpf(2) on tables and links, also where only root may; cgroup programs by link. */
 	BM_CAP(BPF) | BM_CAP(NET_ADMIN) |
+	/* Port 80 of a Bench's loopback, for a broker. */
+	BM_CAP(NET_BIND_SERVICE) |
 	/* Mounts, and entering namespaces. */
 	BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) |
 	/* Maps of user namespaces; mount points made as the Bench's root. */
@@ -107,7 +110,7 @@ static const char *const waiting[] = {
 
 static const char *const sockets[] = {
 	"socket",     "socketpair", "bind",        "accept4",  "sendto",  "recvfrom", "recvmsg",
-	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
+	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", "listen",   NULL,
 };
 
 /* To be told from files of the host, one of each kind is made (bench/held.c). ioctl: namespaces. */
@@ -130,6 +133,9 @@ static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_LINK_CREATE },
 	{ "bpf", BPF_ITER_CREATE },
 	{ "bpf", BPF_RAW_TRACEPOINT_OPEN },
+	/* A broker's credential in root's keyring. */
+	{ "keyctl", KEYCTL_SEARCH },
+	{ "keyctl", KEYCTL_READ },
 	{ "setgroups", 0 },
 	{ "setresgid", BM_NOBODY },
 	{ "setresuid", BM_NOBODY },

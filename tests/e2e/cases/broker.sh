@@ -1,0 +1,282 @@
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
+# A broker's endpoint in a Bench: who reaches it, for how long, and what ends with it. The process
+# behind it is a stand-in (programs/broker.c).
+: "${e2e:?}" "${tmp:?}" "${server:?}"
+
+# shellcheck source=tests/e2e/resolver.sh
+. "$e2e/resolver.sh"
+# shellcheck source=tests/e2e/containers.sh
+. "$e2e/containers.sh"
+
+secret=sk-e2e-0123456789abcdef
+door=127.98.109.1
+
+# A gatekeeperd beside which the stand-in is; to be said in each shell.
+ours() {
+	export BENCHMON_GATEKEEPERD=$tmp/broker/gatekeeperd
+}
+
+setup() {
+	mkdir "$tmp/broker"
+	cp "$bin/gatekeeperd" "$bin/benchmon-holder" "$tmp/broker"
+	cp "$repo/build/e2e/broker" "$tmp/broker/benchmon-broker"
+	printf 'up.test 5 A %s\n' "$server" >"$tmp/zone"
+	resolver_up
+	mkdir -m 755 /etc/benchmon/brokers
+	mkdir -m 700 /etc/benchmon/credentials
+	definition model
+	credential model
+	ours
+	bm ls
+	did
+}
+
+teardown() {
+	unset BENCHMON_GATEKEEPERD
+	mkdir -p "$state/profiles"
+	touch "$state/seal.key"
+	resolver_down
+	rm -r "$tmp/broker"
+}
+
+definition() { # NAME
+	printf '{"name":"%s","description":"for the test","upstream":{"host":"up.test"},
+		"credential":{"header":"authorization","before":"Bearer "},
+		"allow":[{"method":"GET","path":"/*"}],"headers":["accept"],
+		"environment":{"MODEL_URL":"{url}/v1","MODEL_KEY":"none"},
+		"limits":{"rate":60,"concurrent":4,"seconds":60},
+		"verify":{"method":"GET","path":"/hello","status":200}}\n' "$1" \
+		>"/etc/benchmon/brokers/$1.json"
+}
+
+credential() { # NAME
+	(umask 077 && printf '%s\n' "$secret" >"/etc/benchmon/credentials/$1")
+}
+
+asks() { # PATH: of e1; what is answered
+	bm exec e1 -- curl -sS -m 20 "http://model.broker$1"
+}
+
+broker_of() { # its pid, into $broker
+	local path comm
+	broker=
+	for path in /proc/[0-9]*; do
+		read -r comm <"$path/comm" || continue
+		[[ $comm != benchmon-broker ]] || broker=${path#/proc/}
+	done 2>/dev/null
+	[[ -n $broker ]]
+}
+
+no_broker() {
+	! broker_of
+}
+
+runs() {
+	bm show e1 --format json
+	[[ $out == *'"runs":true'* ]]
+}
+
+case_granted() {
+	ours
+	make_bench e1
+	bm exec e1 -- curl -sS -m 5 "http://$door/hello"
+	[[ $code -ne 0 && $err == *"$door"* ]] || fail 'it is there before it is granted'
+	bm grant e1 broker model --yes
+	did 'broker grant for e1:' '  broker    model: for the test' '  upstream  up.test:443' \
+		"  pinned    $server" '  calls     GET /*' '60 calls a minute' \
+		'  with      /etc/benchmon/credentials/model' "  at        http://model.broker, $door:80" \
+		'  env       MODEL_URL=http://model.broker/v1' 'e1/1 granted: broker model'
+	narrow
+	asks /hello
+	did "hello from $server"
+	asks /nothing
+	did no
+	bm exec e1 -- sh -c 'echo $MODEL_URL $MODEL_KEY; . /etc/benchmon.env; echo $MODEL_URL'
+	did 'http://model.broker/v1 none' $'\nhttp://model.broker/v1'
+	# Nothing else has come with it: no other port there, no way to its upstream, no name.
+	bm exec e1 -- bash -c "cat </dev/tcp/$door/81"
+	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'another port of it is open'
+	bm exec e1 -- bash -c "cat </dev/tcp/127.98.109.2/80"
+	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'another of these addresses is open'
+	bm exec e1 -- bash -c "cat </dev/tcp/$server/443"
+	[[ $code -ne 0 ]] || fail 'its upstream is open'
+	bm exec e1 -- bash -c 'cat </dev/tcp/up.test/443'
+	[[ $code -ne 0 ]] || fail 'a name is resolved'
+	bm exec e1 -- ip -4 route
+	same '' "$out" 'its routes'
+	# Each call is on record.
+	bm events --bench e1
+	did 'e1/1  CALL GET /hello 200 of model' 'CALL GET /nothing 404 of model, 0 out, 3 back, 1 ms (refused: broker-path)'
+	bm show e1
+	did 'broker' 'at http://model.broker' 'calls 2, refused 1, bytes 0 out and 27 back'
+	grep -q '"event":"grant","id":"e1/1","kind":"broker",.*"broker":"model"' "$state/ledger.jsonl" ||
+		fail 'not in the ledger'
+	bm grant e1 broker model --yes
+	refused 125 'e1/1 grants broker model already (rule: one-grant)'
+	bm broker ls
+	did 'model' 'up.test:443' 'with /etc/benchmon/credentials/model'
+	bm broker verify model
+	did "model: answered 200 from $server in 1 ms"
+	bm revoke e1/1
+	did 'e1/1 revoked'
+	no_broker || fail 'its process is left'
+	bm exec e1 -- sh -c "cat /etc/hosts; curl -sS -m 5 http://$door/hello"
+	[[ $code -ne 0 && $out != *model.broker* ]] || fail 'it is there after it was revoked'
+	bm destroy e1
+	did
+	bm receipt e1 --format json
+	printed '"kind":"broker"' '"calls":{"count":2,"refused":1,"bytes_in":0,"bytes_out":27}'
+}
+
+# In the midst of an answer: the client hears of it at once, and reads nothing that had come before.
+case_revoked_midstream() {
+	local fd line began
+	ours
+	make_bench e1
+	bm grant e1 broker model --yes
+	did
+	exec {fd}< <(exec benchmon exec e1 -T -- curl -sSN http://model.broker/stream 2>&1)
+	line_from "$fd" line
+	same 'line 0' "$line"
+	bm revoke e1/1
+	did 'connections ended: 1'
+	while read -rt 60 -u "$fd" line; do
+		[[ $line != curl:* ]] || break
+	done
+	[[ $line == 'curl: ('* ]] || fail "its client was not told: $line"
+	no_broker || fail 'its process is left'
+	bm destroy e1
+	did
+}
+
+# Its end closes the door, and it comes back by itself; each time on record.
+case_crash() {
+	local before
+	ours
+	make_bench e1
+	bm grant e1 broker model --yes
+	did
+	broker_of || fail 'it does not run'
+	before=$broker
+	asks /crash
+	[[ $code -ne 0 ]] || fail 'it has not crashed'
+	soon gone "$before"
+	soon runs
+	asks /hello
+	did "hello from $server"
+	broker_of
+	[[ $broker != "$before" ]] || fail 'it is the same'
+	grep -q '"event":"broker","grant":1,"what":"ended","why":"it ended with status 7"' \
+		"$state/ledger.jsonl" || fail 'the ledger does not say so'
+	grep -q '"event":"broker","grant":1,"what":"started"' "$state/ledger.jsonl" || fail 'nor that it is back'
+	# While it is away nobody gets its address.
+	kill -KILL "$broker"
+	bm exec e1 -- perl -MIO::Socket::INET -e '
+		my $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.98.109.1", LocalPort => 80,
+			ReuseAddr => 0);
+		print $s ? "mine\n" : "taken\n"'
+	did taken
+	soon runs
+	bm destroy e1
+	did
+	no_broker || fail 'its process is left'
+}
+
+# The daemon's end is the broker's, also by SIGKILL; the next one starts it again.
+case_daemon() {
+	local before
+	ours
+	make_bench e1
+	bm grant e1 broker model --yes
+	did
+	asks /hello
+	did
+	broker_of
+	before=$broker
+	daemon_pid
+	kill -KILL "$daemon"
+	soon gone "$before"
+	soon runs
+	asks /hello
+	did "hello from $server"
+	bm show e1
+	did 'and some that nobody counted'
+	stop_daemon
+	no_broker || fail 'it outlives the daemon'
+	soon runs
+	asks /hello
+	did "hello from $server"
+	bm ledger rotate
+	did
+	stop_daemon
+	soon runs
+	# Another definition is not what was granted.
+	stop_daemon
+	sed -i 's/"rate":60/"rate":600/' /etc/benchmon/brokers/model.json
+	bm show e1
+	did 'closed, its process has ended'
+	asks /hello
+	[[ $code -ne 0 ]] || fail 'it runs by another definition'
+	definition model
+	bm destroy e1
+	did
+}
+
+past() {
+	((EPOCHREALTIME > $1))
+} 2>/dev/null
+
+# By the clock alone, when nobody is there to take it back.
+case_expiry() {
+	local fd line
+	ours
+	make_bench e1
+	bm grant e1 broker model --for 3s --yes
+	did 'by itself, 3 s'
+	exec {fd}< <(exec benchmon exec e1 -T -- curl -sSN http://model.broker/stream 2>&1)
+	line_from "$fd" line
+	while read -rt 60 -u "$fd" line; do
+		[[ $line != curl:* ]] || break
+	done
+	[[ $line == 'curl: ('* ]] || fail "its client was not told: $line"
+	soon no_broker
+	bm show e1
+	did 'grants     none'
+	bm destroy e1
+	did
+}
+
+# What it is not granted to, and what it is not granted without.
+case_refused() {
+	ours
+	make_bench e1
+	bm grant e1 broker nothing --yes
+	refused 125 'there is no broker "nothing" (rule: broker); see `benchmon broker ls`'
+	definition other
+	bm grant e1 broker other --yes
+	refused 125 'broker other has no credential: /etc/benchmon/credentials/other is not there' \
+		'(rule: broker-credential)'
+	credential other
+	chmod 644 /etc/benchmon/credentials/other
+	bm grant e1 broker other --yes
+	refused 125 '/etc/benchmon/credentials/other has mode 0644, not 0600' 'chmod 0600 it'
+	chmod 600 /etc/benchmon/credentials/other
+	chown 65534 /etc/benchmon/credentials/other
+	bm grant e1 broker other --yes
+	refused 125 'belongs to uid 65534, not to root'
+	rm /etc/benchmon/credentials/other /etc/benchmon/brokers/other.json
+	bm grant e1 broker model --upstream a.test --yes
+	refused 125 'broker model has its upstream in its definition: up.test'
+	# Somebody in there has the port.
+	bm exec e1 -- sh -c 'setsid perl -MIO::Socket::INET -e "
+		my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => 80) or die; sleep 600" \
+		>/dev/null 2>&1 & until ss -ltn | grep -q :80; do :; done'
+	did
+	bm grant e1 broker model --yes
+	[[ $code -eq 125 && $err == *"$door:80/tcp is where the broker is to listen, and a socket of the Bench has it (rule: broker-endpoint)"* ]] ||
+		fail 'it is not said who has the port'
+	no_broker || fail 'a process is left'
+	bm destroy e1
+	did
+	[[ $(grep -c '"kind":"broker"' "$state/ledger.jsonl") -gt 0 ]] || fail 'nothing is recorded'
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is said to a broker and what it says; and what the record keeps of that. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/io.h"
+#include "gatekeeperd/broker.h"
+#include "gatekeeperd/lifecycle.h"
+
+#define METHOD_LEN 32
+#define PATH_LEN 2080
+#define WORD_LEN 64
+
+/* What a client may name it by, with the port or without. */
+static struct json_object *hosts_of(const struct grant *g)
+{
+	const struct bm_destination *door = &g->hosts.list[0].list[0].to;
+	struct json_object *list = json_object_new_array();
+	char host[BROKER_HOST_LEN], address[INET_ADDRSTRLEN], text[BM_DESTINATION_LEN];
+
+	broker_host(g->broker, host);
+	inet_ntop(AF_INET, door->address + 12, address, sizeof(address));
+	json_object_array_add(list, json_object_new_string(host));
+	json_object_array_add(list, json_object_new_string(address));
+	snprintf(text, sizeof(text), "%s:%u", host, door->port);
+	json_object_array_add(list, json_object_new_string(text));
+	snprintf(text, sizeof(text), "%s:%u", address, door->port);
+	json_object_array_add(list, json_object_new_string(text));
+	return list;
+}
+
+static int check_definition(const struct broker_definition *def, const struct bench *bench,
+			    const struct grant *g, struct bm_error *err)
+{
+	char remedy[96];
+
+	if (!strcmp(def->digest, g->broker->definition))
+		return 0;
+	snprintf(remedy, sizeof(remedy), "revoke %s/%u, and grant it again", bench->name,
+		 g->number);
+	return bm_fail(err, ESTALE, "broker", remedy,
+		       "the definition of broker %s is not the one that was granted",
+		       g->broker->name);
+}
+
+int broker_first(const struct bench *bench, const struct grant *g, struct json_object **ret,
+		 int *ret_credential, struct bm_error *err)
+{
+	autojson *json = json_object_new_object(), *of = json_object_new_object();
+	autodefinition def = {};
+	char id[BM_GRANT_ID_LEN], from[PATH_MAX];
+	struct json_object *addresses;
+	int r = broker_find(g->broker->name, &def, err);
+
+	if (r == 0)
+		r = check_definition(&def, bench, g, err);
+	if (r == 0)
+		r = broker_credential(g->broker->name, ret_credential, from, err);
+	if (r < 0)
+		return r;
+	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
+	bm_json_add_int(json, "v", 1);
+	bm_json_add_string(json, "bench", bench->name);
+	bm_json_add_string(json, "grant", id);
+	bm_json_add(json, "definition", json_object_get(def.json));
+	if (g->broker->setting)
+		bm_json_add_string(json, "upstream", g->broker->upstream);
+	broker_to_json(of, g->broker, &g->hosts.list[0].list[0].to);
+	addresses = bm_json_get(of, "addresses", json_type_array);
+	bm_json_add(json, "addresses", json_object_get(addresses));
+	bm_json_add(json, "hosts", hosts_of(g));
+	*ret = TAKE_PTR(json);
+	return 0;
+}
+
+void broker_record(struct daemon *d, const struct bench *bench, const struct grant *g,
+		   const char *what, const char *why)
+{
+	struct json_object *fields = json_object_new_object();
+	struct bm_error err = {};
+
+	bm_json_add_int(fields, "grant", g->number);
+	bm_json_add_string(fields, "what", what);
+	if (why)
+		bm_json_add_string(fields, "why", why);
+	broker_count_to_json(fields, g->broker);
+	if (bench_record(d, bench, "broker", fields, &err) < 0)
+		daemon_log_error("record of a broker", &err);
+}
+
+/* --- calls ---------------------------------------------------------------------------------------
+ */
+
+static void add_text(struct json_object *to, const char *key, struct json_object *from, size_t size)
+{
+	const char *text = bm_json_string(from, key);
+	char shown[PATH_LEN];
+
+	if (text)
+		bm_json_add_string(to, key, bm_escape(text, shown, size));
+}
+
+static uint64_t add_number(struct json_object *to, const char *key, struct json_object *from)
+{
+	int64_t number;
+
+	if (bm_json_int(from, key, &number) < 0 || number < 0)
+		return 0;
+	bm_json_add_int(to, key, number);
+	return (uint64_t)number;
+}
+
+/* A process that a Bench talks to says it: nothing is taken over but what is looked for. */
+void broker_call(struct daemon *d, const struct bench *bench, struct grant *g,
+		 struct json_object *call)
+{
+	autojson *event = json_object_new_object();
+	char now[BM_TIME_LEN], id[BM_GRANT_ID_LEN];
+
+	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
+	bm_json_add_string(event, "schema", "benchmon/1");
+	bm_json_add_string(event, "time", bm_time_format(bm_now_ns(CLOCK_REALTIME), now));
+	bm_json_add_string(event, "bench", bench->name);
+	bm_json_add_string(event, "type", "call");
+	bm_json_add_string(event, "grant", id);
+	bm_json_add_string(event, "broker", g->broker->name);
+	add_number(event, "number", call);
+	add_text(event, "method", call, METHOD_LEN);
+	add_text(event, "path", call, PATH_LEN);
+	add_number(event, "status", call);
+	g->broker->count.bytes_in += add_number(event, "bytes_in", call);
+	g->broker->count.bytes_out += add_number(event, "bytes_out", call);
+	add_number(event, "ms", call);
+	add_text(event, "refused", call, WORD_LEN);
+	add_text(event, "cut", call, WORD_LEN);
+	add_number(event, "hidden", call);
+	g->broker->count.calls++;
+	g->broker->count.refused += bm_json_string(event, "refused") != NULL;
+	bm_store_add(d->store, event);
+	streams_wake(d);
+}
