@@ -280,3 +280,48 @@ case_refused() {
 	did
 	[[ $(grep -c '"kind":"broker"' "$state/ledger.jsonl") -gt 0 ]] || fail 'nothing is recorded'
 }
+
+# A secret beside a broker, in either order: said apart, with what could leave; and no egress even so.
+case_beside_secret() {
+	ours
+	echo token >"$disk/token"
+	make_bench e1
+	bm grant e1 file "$disk/token" --secret --yes
+	did 'e1/1 granted'
+	bm grant e1 broker model --private --yes
+	ended 125
+	[[ $err == *"Bench e1 has, or had, a secret (e1/1), which could leave to the broker's upstream (rule: never-both)"* &&
+		$err == *'--with-secret'* ]] || fail 'not the refusal'
+	bm grant e1 broker model --private --with-secret --yes
+	did granted "leaves    by this could leave: e1/1 $disk/token"
+	bm ledger show --bench e1
+	printed 'ever secret'
+	asks /hello
+	did
+	bm exec e1 -- cat /in/token
+	did token
+	bm grant e1 net "$server:8080" --yes
+	refused 125 'it never gets egress (rule: never-both)'
+	bm destroy e1
+	did
+	make_bench e1
+	bm grant e1 broker model --private --yes
+	did granted
+	asks /hello
+	did
+	bm grant e1 file "$disk/token" --secret --yes
+	refused 125 'has, or had, a broker (e1/1), to whose upstream the secret could leave (rule: never-both)'
+	bm grant e1 file "$disk/token" --secret --with-secret --yes
+	did granted 'leaves    by e1/1 broker what is in this could leave'
+	asks /hello
+	did
+	bm exec e1 -- cat /in/token
+	did token
+	bm destroy e1
+	did
+	rm "$disk/token"
+	for number in $(benchmon carrier ls --format json </dev/null | jq '.items[].carrier'); do
+		bm carrier clear "$number"
+		did cleared
+	done
+}

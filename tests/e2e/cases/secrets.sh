@@ -53,6 +53,12 @@ object_of() { # BENCH: of its first file grant, into $object
 	object=$value
 }
 
+rotated() {
+	bm ledger rotate
+	did
+	rm /var/lib/benchmon/ledger-[0-9]*.jsonl
+}
+
 reads() { # BENCH PATH
 	bm exec "$1" -- cat "$2"
 }
@@ -90,12 +96,11 @@ case_secret_first() {
 	never_egress n1
 	stop_daemon KILL
 	never_egress n1
-	bm ledger rotate
-	did
+	rotated
 	stop_daemon
 	never_egress n1
 	bm ledger show --bench n1
-	did 'n1 ever had secret'
+	did 'n1 ever secret'
 	bm destroy n1
 	did
 	make_bench n1
@@ -325,8 +330,7 @@ case_relay() {
 	may_carry r2 "$disk/r/share"
 	stop_daemon KILL
 	may_carry r2 "$disk/r/share/sub"
-	bm ledger rotate
-	did
+	rotated
 	stop_daemon
 	may_carry r2 "$disk/r/link"
 	# As a secret it is granted, and then there is no egress.
