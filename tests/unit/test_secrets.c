@@ -318,6 +318,35 @@ static void searched(void **state)
 	assert_non_null(found(t, "sub/plain"));
 }
 
+/* Known by what it is, under whatever name; another one of its number is not. */
+static void known(void **state)
+{
+	struct bm_secret_known list[2] = {};
+	struct tree *t = *state;
+	struct bm_secrets_look look = look_of(t);
+	struct statx born;
+	struct stat st;
+
+	assert_int_equal(linkat(t->fd, "main.c", t->fd, "other", 0), 0);
+	assert_int_equal(fstatat(t->fd, "main.c", &st, 0), 0);
+	assert_int_equal(statx(t->fd, "main.c", 0, STATX_BTIME, &born), 0);
+	list[0] = (struct bm_secret_known){ st.st_dev, st.st_ino, 0 };
+	if (born.stx_mask & STATX_BTIME)
+		list[0].born_ns = born.stx_btime.tv_sec * 1000000000ll + born.stx_btime.tv_nsec;
+	look.known = list;
+	look.known_count = 1;
+	look.known_why = "it is known";
+	assert_int_equal(bm_secrets_scan(&look, t->found, NULL), 0);
+	assert_non_null(found(t, "main.c"));
+	assert_string_equal(found(t, "other")->why, "it is known");
+	if (list[0].born_ns) {
+		list[0].born_ns++;
+		assert_int_equal(bm_secrets_scan(&look, t->found, NULL), 0);
+		assert_null(found(t, "main.c"));
+	}
+	unlinkat(t->fd, "other", 0);
+}
+
 static void bounded(void **state)
 {
 	struct tree *t = *state;
@@ -360,6 +389,7 @@ int main(void)
 		cmocka_unit_test(schema_of_built_in),
 		cmocka_unit_test(from_a_file),
 		cmocka_unit_test_setup_teardown(searched, plant, fell),
+		cmocka_unit_test_setup_teardown(known, plant, fell),
 		cmocka_unit_test_setup_teardown(bounded, plant, fell),
 		cmocka_unit_test_setup_teardown(of_a_file, plant, fell),
 	};

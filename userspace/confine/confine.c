@@ -60,8 +60,8 @@ static const char *const scan[] = {
 
 /* Not by openat(2), which would follow a link out of the directory. */
 static const char *const reading[] = {
-	"openat2", "fstat", "newfstatat",   "fcntl", "getdents64",
-	"lseek",   "write", "memfd_create", NULL,
+	"openat2",    "fstat", "newfstatat", "statx",        "fcntl",
+	"getdents64", "lseek", "write",      "memfd_create", NULL,
 };
 
 /* The resolver's configuration, its answers over UDP and TCP, and the memory that they go into. */

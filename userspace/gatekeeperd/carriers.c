@@ -10,7 +10,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/cleanup.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
@@ -41,17 +40,31 @@ static const struct carrier *find(const struct model *model, const struct stat *
 	return c;
 }
 
-struct above {
-	const struct model *model;
-	const struct carrier *found;
-};
+#define DEPTH_MAX 4096
 
-static bool is_one(void *ctx, const struct stat *st)
+/* As bm_any_above(), which tells no time of birth. */
+static int find_above(const struct model *model, int dir, const struct carrier **ret)
 {
-	struct above *a = ctx;
+	autoclose at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	struct stat st, below = {};
 
-	a->found = find(a->model, st, 0);
-	return a->found;
+	for (int i = 0; i < DEPTH_MAX; i++) {
+		int up;
+
+		if (fstat(at, &st) < 0)
+			return -errno;
+		*ret = find(model, &st, born(at));
+		/* The root is its own parent. */
+		if (*ret || (i && st.st_ino == below.st_ino && st.st_dev == below.st_dev))
+			return 0;
+		below = st;
+		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0)
+			return -errno;
+		bm_close(at);
+		at = up;
+	}
+	return -ELOOP;
 }
 
 /* The directory that a file was opened in: it has no "..". */
@@ -68,10 +81,8 @@ static int directory_of(int fd, bool directory, const char *path)
 int carrier_above(const struct model *model, int fd, bool directory, const char *path,
 		  const struct carrier **ret)
 {
-	struct above a = { .model = model };
 	autoclose dir = -1;
 	struct stat st;
-	int r;
 
 	*ret = NULL;
 	if (!model->carriers)
@@ -82,10 +93,7 @@ int carrier_above(const struct model *model, int fd, bool directory, const char 
 	if (*ret)
 		return 0;
 	dir = directory_of(fd, directory, path);
-	r = dir < 0 ? -errno : bm_any_above(dir, is_one, &a);
-	if (r > 0)
-		*ret = a.found;
-	return r < 0 ? r : 0;
+	return dir < 0 ? -errno : find_above(model, dir, ret);
 }
 
 /* --- whom it reaches ---------------------------------------------------------------------------

@@ -51,7 +51,8 @@ static int scan(struct daemon *d, const struct connection *c, const struct bench
 		return bm_fail_errno(err, ENOMEM, "search for secrets");
 	for (const struct carrier *one = d->model.carriers; one && !(bench->ever & WAY_SECRET);
 	     one = one->next)
-		known[look.known_count++] = (struct bm_secret_known){ one->device, one->inode };
+		known[look.known_count++] =
+			(struct bm_secret_known){ one->device, one->inode, one->born_ns };
 	look.known = known;
 	look.known_why = "a carrier: see `benchmon carrier ls`";
 	for (size_t i = 0; i < p->except_count; i++)

@@ -78,6 +78,7 @@ struct bm_secret_found {
 /* A file or directory that is one whatever it is called. */
 struct bm_secret_known {
 	uint64_t device, inode;
+	int64_t born_ns; /* 0: not known */
 };
 
 struct bm_secrets_look {

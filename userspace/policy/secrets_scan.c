@@ -99,11 +99,26 @@ static bool left_out(const struct work *w)
 	return false;
 }
 
-static const char *is_known(const struct work *w, const struct stat *st)
+/* An inode's number is used again: who was born at another time is another. */
+static bool is_born(int dir, const char *name, int64_t born_ns)
 {
-	for (size_t i = 0; i < w->look->known_count; i++)
-		if (w->look->known[i].inode == st->st_ino && w->look->known[i].device == st->st_dev)
+	struct statx st;
+
+	if (!born_ns || statx(dir, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) < 0 ||
+	    !(st.stx_mask & STATX_BTIME))
+		return true;
+	return st.stx_btime.tv_sec * 1000000000ll + st.stx_btime.tv_nsec == born_ns;
+}
+
+static const char *is_known(const struct work *w, int dir, const char *name, const struct stat *st)
+{
+	for (size_t i = 0; i < w->look->known_count; i++) {
+		const struct bm_secret_known *known = &w->look->known[i];
+
+		if (known->inode == st->st_ino && known->device == st->st_dev &&
+		    is_born(dir, name, known->born_ns))
 			return w->look->known_why;
+	}
 	return NULL;
 }
 
@@ -117,7 +132,7 @@ static void look_in(struct work *w, int dir, const char *name, unsigned depth)
 	/* It has gone since it was listed. */
 	if (left_out(w) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	why = is_known(w, &st);
+	why = is_known(w, dir, name, &st);
 	if (why) {
 		add(w, why, S_ISDIR(st.st_mode));
 		return;

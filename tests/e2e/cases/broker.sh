@@ -288,11 +288,11 @@ case_beside_secret() {
 	make_bench e1
 	bm grant e1 file "$disk/token" --secret --yes
 	did 'e1/1 granted'
-	bm grant e1 broker model --private --yes
+	bm grant e1 broker model --yes
 	ended 125
 	[[ $err == *"Bench e1 has, or had, a secret (e1/1), which could leave to the broker's upstream (rule: never-both)"* &&
 		$err == *'--with-secret'* ]] || fail 'not the refusal'
-	bm grant e1 broker model --private --with-secret --yes
+	bm grant e1 broker model --with-secret --yes
 	did granted "leaves    by this could leave: e1/1 $disk/token"
 	bm ledger show --bench e1
 	printed 'ever secret'
@@ -305,7 +305,7 @@ case_beside_secret() {
 	bm destroy e1
 	did
 	make_bench e1
-	bm grant e1 broker model --private --yes
+	bm grant e1 broker model --yes
 	did granted
 	asks /hello
 	did
