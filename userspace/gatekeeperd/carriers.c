@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "bench/foreign.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/rule_four.h"
@@ -67,15 +68,30 @@ static int find_above(const struct model *model, int dir, const struct carrier *
 	return -ELOOP;
 }
 
-/* The directory that a file was opened in: it has no "..". */
-static int directory_of(int fd, bool directory, const char *path)
+/* Whether path is, seen from there, that very file; then the directory that it is in. */
+static int directory_in(const char *view, const char *path, const struct stat *st)
 {
-	char dir[PATH_MAX];
+	const char *name = strrchr(path, '/') + 1;
+	char dir[PATH_MAX + 32];
+	autoclose fd = -1;
+	struct stat there;
+
+	snprintf(dir, sizeof(dir), "%s%.*s", view, (int)(name - path), path);
+	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstatat(fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return there.st_dev == st->st_dev && there.st_ino == st->st_ino ? TAKE_FD(fd) : -ENOENT;
+}
+
+/* A file has no ".."; it is looked for in this mount namespace and in the host's. */
+static int directory_of(int fd, bool directory, const char *path, const struct stat *st)
+{
+	int dir;
 
 	if (directory)
 		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path), path);
-	return open(*dir ? dir : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = directory_in("", path, st);
+	return dir < 0 ? directory_in(BM_HOST_VIEW, path, st) : dir;
 }
 
 int carrier_above(const struct model *model, int fd, bool directory, const char *path,
@@ -92,8 +108,8 @@ int carrier_above(const struct model *model, int fd, bool directory, const char 
 	*ret = find(model, &st, born(fd));
 	if (*ret)
 		return 0;
-	dir = directory_of(fd, directory, path);
-	return dir < 0 ? -errno : find_above(model, dir, ret);
+	dir = directory_of(fd, directory, path, &st);
+	return dir < 0 ? dir : find_above(model, dir, ret);
 }
 
 /* --- whom it reaches ---------------------------------------------------------------------------

@@ -179,7 +179,9 @@ static int refuse_carrier(struct daemon *d, const struct bench *bench, const str
 		return 0;
 	r = carrier_above(&d->model, p->fd, p->source.directory, p->source.path, &c);
 	if (r < 0)
-		return bm_fail_errno(err, -r, "what %.256s lies in", p->source.path);
+		return bm_fail(err, -r, "no-relay", "grant the directory it lies in",
+			       "nobody can tell whether %.200s lies in what may carry a secret: %s",
+			       p->source.path, strerror(-r));
 	if (!c)
 		return 0;
 	snprintf(remedy, sizeof(remedy),
