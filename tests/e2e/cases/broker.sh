@@ -235,10 +235,6 @@ case_daemon() {
 	did
 }
 
-past() {
-	((EPOCHREALTIME > $1))
-} 2>/dev/null
-
 # By the clock alone, when nobody is there to take it back.
 case_expiry() {
 	local fd line
@@ -257,6 +253,7 @@ case_expiry() {
 
 # What it is not granted to, and what it is not granted without.
 case_refused() {
+	local fd line
 	ours
 	make_bench e1
 	bm grant e1 broker nothing --yes
@@ -277,10 +274,11 @@ case_refused() {
 	bm grant e1 broker model --upstream a.test --yes
 	refused 125 'broker model has its upstream in its definition: up.test'
 	# Somebody in there has the port.
-	bm exec e1 -- sh -c 'setsid perl -MIO::Socket::INET -e "
-		my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => 80) or die; sleep 600" \
-		>/dev/null 2>&1 & until ss -ltn | grep -q :80; do :; done'
-	did
+	exec {fd}< <(exec benchmon exec e1 -T -- perl -MIO::Socket::INET -e '$| = 1;
+		my $s = IO::Socket::INET->new(Listen => 1, LocalPort => 80) or die "$!\n";
+		print "ready\n"; sleep 600' 2>&1)
+	line_from "$fd" line
+	same ready "$line"
 	bm grant e1 broker model --yes
 	[[ $code -eq 125 && $err == *"$door:80/tcp is where the broker is to listen, and a socket of the Bench has it (rule: broker-endpoint)"* ]] ||
 		fail 'it is not said who has the port'
