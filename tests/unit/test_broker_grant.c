@@ -11,12 +11,14 @@
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/record.h"
+#include "gatekeeperd/shrink.h"
 #include "ledger_model.h"
 
 #define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -257,6 +259,24 @@ static void test_credential(void **state)
 	close(fd);
 }
 
+/* As the daemon is by then: looking for a key is no forbidden call. */
+static void test_confined(void **state)
+{
+	struct bm_error err = {};
+	char from[PATH_MAX];
+	int status = 0, fd = -1;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(daemon_filter(&err) < 0                                      ? 1
+		      : broker_credential("none-such", &fd, from, &err) != -ENOENT ? 2
+										   : 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_senseless),
 		cmocka_unit_test(test_doors),
 		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_confined),
 		cmocka_unit_test_setup_teardown(test_credential, setup, teardown),
 	};
 

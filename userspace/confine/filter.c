@@ -111,6 +111,9 @@ static bool allowed(const struct bm_filter *filter, const char *name)
 
 	for (size_t i = 0; filter->calls[i]; i++)
 		found |= listed(filter->calls[i], name);
+	/* With one of its first arguments: no other is there then, and none is the end. */
+	for (size_t i = 0; i < filter->argument_count; i++)
+		found |= !strcmp(filter->arguments[i].call, name);
 	return found;
 }
 

@@ -53,8 +53,28 @@ credential() { # NAME
 	(umask 077 && printf '%s\n' "$secret" >"/etc/benchmon/credentials/$1")
 }
 
-asks() { # PATH: of e1; what is answered
-	bm exec e1 -- curl -sS -m 20 "http://model.broker$1"
+# Without curl, which the root file system has not.
+asking='exec 3<>"/dev/tcp/${2-model.broker}/80" &&
+	printf "GET %s HTTP/1.1\r\nHost: model.broker\r\n\r\n" "$1" >&3 &&
+	while IFS= read -r line && [[ $line != $'"'\\r'"' ]]; do :; done <&3 && exec cat <&3'
+
+asks() { # PATH [ADDRESS]: of e1; what is answered
+	bm exec e1 -- timeout 20 bash -c "$asking" _ "$@"
+}
+
+# Leaves what it says on $fd.
+streams() {
+	exec {fd}< <(exec benchmon exec e1 -T -- bash -c "$asking" _ /stream 2>&1)
+	line_from "$fd" line
+	[[ $line == 'line '* ]] || fail "no stream: $line"
+}
+
+# Its client is told, and no more.
+streams_end() {
+	while read -rt 60 -u "$fd" line; do
+		[[ $line == 'line '* ]] || break
+	done
+	[[ $line == *'onnection'* ]] || fail "its client was not told: $line"
 }
 
 broker_of() { # its pid, into $broker
@@ -79,8 +99,7 @@ runs() {
 case_granted() {
 	ours
 	make_bench e1
-	bm exec e1 -- curl -sS -m 5 "http://$door/hello"
-	[[ $code -ne 0 && $err == *"$door"* ]] || fail 'it is there before it is granted'
+XX
 	bm grant e1 broker model --yes
 	did 'broker grant for e1:' '  broker    model: for the test' '  upstream  up.test:443' \
 		"  pinned    $server" '  calls     GET /*' '60 calls a minute' \
@@ -120,8 +139,7 @@ case_granted() {
 	bm revoke e1/1
 	did 'e1/1 revoked'
 	no_broker || fail 'its process is left'
-	bm exec e1 -- sh -c "cat /etc/hosts; curl -sS -m 5 http://$door/hello"
-	[[ $code -ne 0 && $out != *model.broker* ]] || fail 'it is there after it was revoked'
+XX
 	bm destroy e1
 	did
 	bm receipt e1 --format json
@@ -130,20 +148,15 @@ case_granted() {
 
 # In the midst of an answer: the client hears of it at once, and reads nothing that had come before.
 case_revoked_midstream() {
-	local fd line began
+	local fd line
 	ours
 	make_bench e1
 	bm grant e1 broker model --yes
 	did
-	exec {fd}< <(exec benchmon exec e1 -T -- curl -sSN http://model.broker/stream 2>&1)
-	line_from "$fd" line
-	same 'line 0' "$line"
+	streams
 	bm revoke e1/1
-	did 'connections ended: 1'
-	while read -rt 60 -u "$fd" line; do
-		[[ $line != curl:* ]] || break
-	done
-	[[ $line == 'curl: ('* ]] || fail "its client was not told: $line"
+	did 'e1/1 revoked'
+	streams_end
 	no_broker || fail 'its process is left'
 	bm destroy e1
 	did
@@ -222,10 +235,6 @@ case_daemon() {
 	did
 }
 
-past() {
-	((EPOCHREALTIME > $1))
-} 2>/dev/null
-
 # By the clock alone, when nobody is there to take it back.
 case_expiry() {
 	local fd line
@@ -233,12 +242,8 @@ case_expiry() {
 	make_bench e1
 	bm grant e1 broker model --for 3s --yes
 	did 'by itself, 3 s'
-	exec {fd}< <(exec benchmon exec e1 -T -- curl -sSN http://model.broker/stream 2>&1)
-	line_from "$fd" line
-	while read -rt 60 -u "$fd" line; do
-		[[ $line != curl:* ]] || break
-	done
-	[[ $line == 'curl: ('* ]] || fail "its client was not told: $line"
+	streams
+	streams_end
 	soon no_broker
 	bm show e1
 	did 'grants     none'
@@ -248,6 +253,7 @@ case_expiry() {
 
 # What it is not granted to, and what it is not granted without.
 case_refused() {
+	local fd line
 	ours
 	make_bench e1
 	bm grant e1 broker nothing --yes
@@ -268,10 +274,11 @@ case_refused() {
 	bm grant e1 broker model --upstream a.test --yes
 	refused 125 'broker model has its upstream in its definition: up.test'
 	# Somebody in there has the port.
-	bm exec e1 -- sh -c 'setsid perl -MIO::Socket::INET -e "
-		my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => 80) or die; sleep 600" \
-		>/dev/null 2>&1 & until ss -ltn | grep -q :80; do :; done'
-	did
+	exec {fd}< <(exec benchmon exec e1 -T -- perl -MIO::Socket::INET -e '$| = 1;
+		my $s = IO::Socket::INET->new(Listen => 1, LocalPort => 80) or die "$!\n";
+		print "ready\n"; sleep 600' 2>&1)
+	line_from "$fd" line
+	same ready "$line"
 	bm grant e1 broker model --yes
 	[[ $code -eq 125 && $err == *"$door:80/tcp is where the broker is to listen, and a socket of the Bench has it (rule: broker-endpoint)"* ]] ||
 		fail 'it is not said who has the port'
@@ -279,6 +286,104 @@ case_refused() {
 	bm destroy e1
 	did
 	[[ $(grep -c '"kind":"broker"' "$state/ledger.jsonl") -gt 0 ]] || fail 'nothing is recorded'
+}
+
+case_shared() {
+	ours
+	bundle c1 plain '.linux.namespaces |= map(select(.type != "network"))' /busybox sleep infinity
+	created c1
+	bm attach s1 c1
+	did 's1 attached'
+	started c1
+	bm grant s1 broker model --yes
+	refused 125 'Bench s1 shares its network: whoever else is in it would have the broker too' '(rule: shared)'
+	no_broker || fail 'a process is left'
+	bm detach s1
+	did
+	removed c1
+	rmdir /sys/fs/cgroup/e2e
+}
+
+# In memory, in files and in /proc of all that the Bench can look at. The pattern is none of it itself.
+searches='my $p = qr/sk-e2e-[0]123456789abcdef/; my $found = 0;
+for my $dir (glob "/proc/[0-9]*") {
+	for my $name (qw(environ cmdline comm)) {
+		open my $f, "<", "$dir/$name" or next; local $/; my $text = <$f> // "";
+		$found++, print "$dir/$name\n" if $text =~ $p;
+	}
+	next if $dir eq "/proc/$$";
+	open my $maps, "<", "$dir/maps" or next;
+	open my $mem, "<", "$dir/mem" or next;
+	while (<$maps>) {
+		/^([0-9a-f]+)-([0-9a-f]+) r/ or next;
+		my ($from, $to) = (hex $1, hex $2); next if $to - $from > 1 << 26;
+		sysseek $mem, $from, 0 or next; sysread $mem, my $text, $to - $from or next;
+		$found++, print "$dir/mem\n" if $text =~ $p;
+	}
+}
+print "looked\n"; exit $found'
+
+# The Bench against the endpoint, the process behind it and what that holds.
+case_attacked() {
+	ours
+	make_bench e1 --allow-userns
+	bm grant e1 broker model --yes
+	did
+	broker_of
+	asks /hello
+	did
+	# Nobody takes its place, by whichever way ports are shared.
+	bm exec e1 -- perl -MSocket -e '
+		for my $address ("127.98.109.1", "0.0.0.0") {
+			socket my $s, PF_INET, SOCK_STREAM, 0 or die;
+			setsockopt $s, SOL_SOCKET, $_, 1 for SO_REUSEADDR, 15;
+			my $ok = bind($s, pack_sockaddr_in(80, inet_aton($address))) && listen($s, 1);
+			print $ok ? "$address taken\n" : "$address: $!\n";
+		}'
+	did '127.98.109.1: Address already in use' '0.0.0.0: Address already in use'
+	# Another listener in the range is no door, and is not reached.
+	bm exec e1 -- perl -MSocket -e '
+		socket my $s, PF_INET, SOCK_STREAM, 0 or die;
+		bind $s, pack_sockaddr_in(80, inet_aton("127.98.109.7")) or die; listen $s, 1 or die;
+		socket my $c, PF_INET, SOCK_STREAM, 0 or die;
+		print connect($c, pack_sockaddr_in(80, inet_aton("127.98.109.7"))) ? "there\n" : "$!\n"'
+	did 'Operation not permitted'
+	# Nor by UDP, nor as IPv6 writes it, at another port.
+	bm exec e1 -- perl -MSocket=:all -e '
+		socket my $u, PF_INET, SOCK_DGRAM, 0 or die;
+		print send($u, "x", 0, pack_sockaddr_in(80, inet_aton("127.98.109.1"))) ? "sent\n" : "$!\n";
+		socket my $c, PF_INET6, SOCK_STREAM, 0 or die;
+		print connect($c, pack_sockaddr_in6(81, inet_pton(AF_INET6, "::ffff:127.98.109.1"))) ? "there\n" : "$!\n"'
+	same $'Operation not permitted\nOperation not permitted' "$out"
+	# In a network that it makes itself there is none.
+	bm exec e1 -- timeout 20 unshare -Urn bash -c "$asking" _ /hello "$door"
+	[[ $code -ne 0 && $out != *hello* ]] || fail 'it is reached from another network'
+	# The process is not there to be looked at, stopped or traced.
+	bm exec e1 -- perl -e '
+		print kill(9, $ARGV[0]) ? "killed\n" : "$!\n"; print -e "/proc/$ARGV[0]" ? "there\n" : "gone\n";
+		print syscall(101, 16, $ARGV[0] + 0, 0, 0) < 0 ? "$!\n" : "traced\n"' "$broker"
+	same $'No such process\ngone\nNo such process' "$out"
+	[[ -e /proc/$broker ]] || fail 'it has ended'
+	# What it holds is nowhere.
+	bm exec e1 -- perl -e "$searches"
+	did looked
+	bm exec e1 -- grep -rlaE 'sk-e2e-[0]123456789abcdef' /etc /work /run /tmp /root /var
+	[[ $code -ne 0 && -z $out ]] || fail 'it is in a file of the Bench'
+	daemon_pid
+	! grep -qaF "$secret" "/proc/$broker/"{environ,cmdline} "/proc/$daemon/"{environ,cmdline} ||
+		fail 'it is in an argument or variable'
+	! grep -rqF "$secret" /var/lib/benchmon /var/log/benchmon /run/benchmon || fail 'it is on record'
+	[[ $(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "/proc/$broker/status") -ge 1000 ]] || fail 'it is root'
+	# Two Benches have one each, and neither the other's.
+	make_bench e2
+	bm exec e2 -- timeout 20 bash -c "$asking" _ /hello "$door"
+	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'another Bench has it too'
+	bm destroy e2
+	did
+	asks /hello
+	did "hello from $server"
+	bm destroy e1
+	did
 }
 
 # A secret beside a broker, in either order: said apart, with what could leave; and no egress even so.
