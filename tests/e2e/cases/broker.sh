@@ -99,7 +99,6 @@ runs() {
 case_granted() {
 	ours
 	make_bench e1
-XX
 	bm grant e1 broker model --yes
 	did 'broker grant for e1:' '  broker    model: for the test' '  upstream  up.test:443' \
 		"  pinned    $server" '  calls     GET /*' '60 calls a minute' \
@@ -139,7 +138,6 @@ XX
 	bm revoke e1/1
 	did 'e1/1 revoked'
 	no_broker || fail 'its process is left'
-XX
 	bm destroy e1
 	did
 	bm receipt e1 --format json
