@@ -99,6 +99,8 @@ runs() {
 case_granted() {
 	ours
 	make_bench e1
+	asks /hello "$door"
+	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'it is there before it is granted'
 	bm grant e1 broker model --yes
 	did 'broker grant for e1:' '  broker    model: for the test' '  upstream  up.test:443' \
 		"  pinned    $server" '  calls     GET /*' '60 calls a minute' \
@@ -138,6 +140,10 @@ case_granted() {
 	bm revoke e1/1
 	did 'e1/1 revoked'
 	no_broker || fail 'its process is left'
+	asks /hello "$door"
+	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'it is there after it was revoked'
+	bm exec e1 -- cat /etc/hosts /etc/benchmon.env
+	[[ $out != *broker* ]] || fail 'its name is left'
 	bm destroy e1
 	did
 	bm receipt e1 --format json
