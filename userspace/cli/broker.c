@@ -127,12 +127,11 @@ void cli_broker_grant_print(FILE *out, struct json_object *grant, const char *be
 		return;
 	fprintf(out, "%sto %s\n", before,
 		cli_show_key(grant, "upstream", upstream, sizeof(upstream)));
-	fprintf(out, "%sat http://%s, %s%s\n", before,
+	fprintf(out, "%sat http://%s, %s\n", before,
 		cli_show_key(grant, "host", host, sizeof(host)),
-		cli_show_key(grant, "endpoint", endpoint, sizeof(endpoint)),
-		json_object_object_get_ex(grant, "runs", NULL) && !bm_json_bool(grant, "runs")
-			? ": closed, its process has ended and is started again"
-			: "");
+		cli_show_key(grant, "endpoint", endpoint, sizeof(endpoint)));
+	if (json_object_object_get_ex(grant, "runs", NULL) && !bm_json_bool(grant, "runs"))
+		fprintf(out, "%sclosed: its process has ended, and is started again\n", before);
 	print_calls(out, bm_json_get(grant, "calls", json_type_object), before);
 }
 

@@ -232,7 +232,8 @@ static int open_key(const char *name, int *ret_fd, char *from, struct bm_error *
 	snprintf(from, PATH_MAX, "key \"%s\" of root's keyring", what);
 	key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_USER_KEYRING, KEY_TYPE, what, 0);
 	if (key < 0)
-		return errno == ENOKEY ? -ENOENT : bm_fail_errno(err, errno, "%s", from);
+		return errno == ENOKEY || errno == ENOSYS ? -ENOENT
+							  : bm_fail_errno(err, errno, "%s", from);
 	len = syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof(text));
 	if (len < 0)
 		return bm_fail_errno(err, errno, "%s", from);

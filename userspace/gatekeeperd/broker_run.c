@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The processes behind broker grants: started, listened to, started again, ended. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -234,10 +235,13 @@ int broker_spawn(struct daemon *d, struct broker_run *run, struct json_object *f
 	int pair[2], r;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return bm_fail_errno(err, errno, "socketpair");
 	ours = pair[0];
 	theirs = pair[1];
+	/* It waits for what it is told first. */
+	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
+		return bm_fail_errno(err, errno, "socketpair");
 	pid = bm_launch(
 		BM_LAUNCH_BROKER, "", 1,
 		(int[BM_BROKER_FDS]){ [BM_BROKER_CONTROL] = theirs, [BM_BROKER_DOOR] = run->door },

@@ -117,14 +117,20 @@ static void end(struct client *c)
 static void answer(struct client *c)
 {
 	char head[4096], method[17] = "", path[201] = "", said[512], body[128];
-	ssize_t n = read(c->fd, head, sizeof(head) - 1);
+	size_t len = 0;
 	int status = 404;
 
-	if (n <= 0) {
-		end(c);
-		return;
-	}
-	head[n] = '\0';
+	/* All of it: what is not read when it is closed would reset the connection. */
+	do {
+		ssize_t n = read(c->fd, head + len, sizeof(head) - 1 - len);
+
+		if (n <= 0) {
+			end(c);
+			return;
+		}
+		len += (size_t)n;
+		head[len] = '\0';
+	} while (!strstr(head, "\r\n\r\n"));
 	sscanf(head, "%16s %200[^ ?\r\n\"\\]", method, path);
 	if (!strcmp(path, "/crash"))
 		_exit(7);
