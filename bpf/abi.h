@@ -315,14 +315,15 @@ struct bm_tells {
 /*
  * 127.98.109.0/24: where brokers listen, in the network of the Bench itself. Of its loopback these
  * addresses are not its own: they are destinations like others, in `destinations` or refused. What
- * a connection is opened to has to be a door besides: the very socket that a grant was made for.
+ * a connection is opened to has to be an endpoint besides: the very socket that a grant was made
+ * for.
  */
-#define BM_DOOR_0 127
-#define BM_DOOR_1 98
-#define BM_DOOR_2 109
+#define BM_ENDPOINT_0 127
+#define BM_ENDPOINT_1 98
+#define BM_ENDPOINT_2 109
 
-/* doors: storage of the listening socket, which user space sets through its descriptor. */
-struct bm_door {
+/* endpoints: storage of the listening socket, which user space sets through its descriptor. */
+struct bm_endpoint {
 	__u32 bench;
 	__u32 grant;
 };
@@ -499,7 +500,7 @@ _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
-_Static_assert(sizeof(struct bm_door) == 8, "map value");
+_Static_assert(sizeof(struct bm_endpoint) == 8, "map value");
 _Static_assert(sizeof(struct bm_stranger) == 16, "record");
 _Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");

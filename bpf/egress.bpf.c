@@ -72,27 +72,29 @@ static __always_inline __u32 listen_packet_rule(struct __sk_buff *skb, const str
 	return BM_RULE_NONE;
 }
 
-/* What else a door asks for: that it is one, and that it is reached by the loopback it is on. */
-static __always_inline __u32 door_rule(struct __sk_buff *skb, const struct bm_dest_key *other,
-				       bool loop, bool out)
+/* What else an endpoint asks for: that it is one, and that it is reached by the loopback it is on.
+ */
+static __always_inline __u32 endpoint_rule(struct __sk_buff *skb, const struct bm_dest_key *other,
+					   bool loop, bool out)
 {
 	if (!loop)
 		return BM_RULE_OUTSIDE;
-	return out && is_opening(skb, other) && !leads_to_door(skb, other) ? BM_RULE_OUTSIDE
-									   : BM_RULE_NONE;
+	return out && is_opening(skb, other) && !leads_to_endpoint(skb, other) ? BM_RULE_OUTSIDE
+									       : BM_RULE_NONE;
 }
 
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
 	struct packet p = { .other.bench = cgroup->bench };
-	bool loop = skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup), within, plain, door;
+	bool loop = skb->ifindex == LOOPBACK_IFINDEX && own_loopback(cgroup), within, plain,
+	     endpoint;
 	__u32 rule = BM_RULE_PACKET;
 	struct bm_event *event;
 
 	plain = skb->protocol == bpf_htons(0x0800) ? parse4(skb, out, &p) : parse6(skb, out, &p);
-	door = is_door(&p.other);
-	within = loop && !door;
+	endpoint = is_endpoint(&p.other);
+	within = loop && !endpoint;
 	if (within && !out)
 		return 1;
 	if (p.other.bench && skb->protocol == bpf_htons(0x86dd) && is_discovery(skb))
@@ -104,18 +106,18 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 	}
 	if (rule == BM_RULE_NONE && !out && is_opening(skb, &p.other))
 		rule = BM_RULE_NOT_SEALED;
-	if (rule == BM_RULE_NONE && door)
-		rule = door_rule(skb, &p.other, loop, out);
+	if (rule == BM_RULE_NONE && endpoint)
+		rule = endpoint_rule(skb, &p.other, loop, out);
 	if (rule == BM_RULE_NOT_SEALED && within)
 		rule = BM_RULE_OUTSIDE;
 	else if (rule != BM_RULE_NONE && rule != BM_RULE_PACKET && cgroup->flags & BM_BENCH_LISTENS)
 		rule = either_rule(rule, listen_packet_rule(skb, &p, out));
-	/* A door leads to nobody but a broker, beside which a secret is confirmed apart. */
-	if (rule == BM_RULE_NONE && !door)
+	/* An endpoint leads to nobody but a broker, beside which a secret is confirmed apart. */
+	if (rule == BM_RULE_NONE && !endpoint)
 		rule = egress_rule(cgroup);
-	/* Whoever is at the other end of a door is told too. */
+	/* Whoever is at the other end of an endpoint is told too. */
 	if (rule == BM_RULE_NONE ||
-	    (rule == BM_RULE_REVOKED && (out || door) && is_reset(skb, &p.other)))
+	    (rule == BM_RULE_REVOKED && (out || endpoint) && is_reset(skb, &p.other)))
 		return 1;
 	event = record_net(&p.other, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
 	if (event)

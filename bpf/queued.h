@@ -31,7 +31,8 @@ static __always_inline bool is_within(const struct sock *sk, const struct bm_des
 		key_v4(&own, BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr));
 	else
 		bpf_core_read(own.address, sizeof(own.address), &sk->__sk_common.skc_v6_rcv_saddr);
-	return !is_door(key) && (is_loopback(key) || is_loopback(&own) || same_address(&own, key));
+	return !is_endpoint(key) &&
+	       (is_loopback(key) || is_loopback(&own) || same_address(&own, key));
 }
 
 /*

@@ -40,17 +40,17 @@ static __always_inline void key_v4(struct bm_dest_key *key, __u32 address)
 	__builtin_memcpy(key->address, words, sizeof(words));
 }
 
-static __always_inline bool is_door(const struct bm_dest_key *key)
+static __always_inline bool is_endpoint(const struct bm_dest_key *key)
 {
 	__u32 words[4];
 
 	__builtin_memcpy(words, key->address, sizeof(words));
 	return !words[0] && !words[1] && words[2] == bpf_htonl(V4_IN_V6) &&
 	       (words[3] & bpf_htonl(0xffffff00)) ==
-		       bpf_htonl(BM_DOOR_0 << 24 | BM_DOOR_1 << 16 | BM_DOOR_2 << 8);
+		       bpf_htonl(BM_ENDPOINT_0 << 24 | BM_ENDPOINT_1 << 16 | BM_ENDPOINT_2 << 8);
 }
 
-/* But for the doors, which are a broker's. */
+/* But for the endpoints, which are a broker's. */
 static __always_inline bool is_loopback(const struct bm_dest_key *key)
 {
 	__u32 words[4];
@@ -60,7 +60,8 @@ static __always_inline bool is_loopback(const struct bm_dest_key *key)
 		return false;
 	if (!words[2])
 		return words[3] == bpf_htonl(1);
-	return words[2] == bpf_htonl(V4_IN_V6) && key->address[12] == LOOPBACK4 && !is_door(key);
+	return words[2] == bpf_htonl(V4_IN_V6) && key->address[12] == LOOPBACK4 &&
+	       !is_endpoint(key);
 }
 
 static __always_inline __u32 seal_rule(const struct bm_dest_key *key)

@@ -31,7 +31,7 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 	rule = within ? BM_RULE_NONE : seal_rule(key);
 	if (rule != BM_RULE_NONE && cgroup->flags & BM_BENCH_LISTENS)
 		rule = answers_rule(ctx, key, rule);
-	if (rule == BM_RULE_NONE && !within && !is_door(key))
+	if (rule == BM_RULE_NONE && !within && !is_endpoint(key))
 		rule = egress_rule(cgroup);
 	if (rule == BM_RULE_NONE)
 		return 1;

@@ -86,21 +86,21 @@ static __always_inline bool leads_outside(struct __sk_buff *skb, const struct bm
 }
 
 /*
- * Who opens a connection to a door's address meets the socket of that grant or nobody: not another
- * that has taken the address since, nor one in a network that the Bench has made itself.
+ * Who opens a connection to an endpoint's address meets the socket of that grant or nobody: not
+ * another that has taken the address since, nor one in a network that the Bench has made itself.
  */
-static __always_inline bool leads_to_door(struct __sk_buff *skb, const struct bm_dest_key *key)
+static __always_inline bool leads_to_endpoint(struct __sk_buff *skb, const struct bm_dest_key *key)
 {
 	const struct bm_dest *dest = bpf_map_lookup_elem(&destinations, key);
-	const struct bm_door *door;
+	const struct bm_endpoint *endpoint;
 	struct bpf_sock *sk;
 	bool ours, read;
 
 	sk = other_end(skb, key, &read);
 	if (!sk)
 		return read;
-	door = bpf_sk_storage_get(&doors, sk, NULL, 0);
-	ours = door && dest && door->bench == key->bench && door->grant == dest->grant;
+	endpoint = bpf_sk_storage_get(&endpoints, sk, NULL, 0);
+	ours = endpoint && dest && endpoint->bench == key->bench && endpoint->grant == dest->grant;
 	bpf_sk_release(sk);
 	return ours;
 }

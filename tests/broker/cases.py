@@ -361,7 +361,7 @@ def chunked_upload(lab):
 
 
 def end_of_the_grant(lab):
-    """In the middle of an answer: the client is cut off, the door is shut, the process has gone."""
+    """In the middle of an answer: the client is cut off, the endpoint is shut, the process has gone."""
     go = threading.Event()
 
     def serve(handler):

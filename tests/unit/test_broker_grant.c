@@ -49,7 +49,7 @@ static struct grant *granted(void)
 
 static void test_lives(void **state)
 {
-	const struct bm_destination door = bm_door(1);
+	const struct bm_destination endpoint = bm_endpoint(1);
 	struct bm_dest dest = { .grant = 2 };
 	struct bm_dest_key key;
 	struct bm_keep keep;
@@ -70,11 +70,11 @@ static void test_lives(void **state)
 	assert_int_equal(g->broker->addresses[1][0], 0x20);
 	assert_int_equal(g->broker->variable_count, 1);
 	assert_string_equal(g->broker->variables[0].value, "http://model.broker");
-	assert_true(grant_reaches(g, &door));
+	assert_true(grant_reaches(g, &endpoint));
 	assert_true(grant_has_destinations(g) && !grant_has_way(g));
 	assert_true(grant_kind_is_egress(GRANT_BROKER));
 	/* In the kernel it may have its endpoint, and nothing beside it. */
-	key = bench_dest_key(model_find(&d.model, "b1"), &door);
+	key = bench_dest_key(model_find(&d.model, "b1"), &endpoint);
 	assert_int_equal(key.side, BM_SIDE_OUT);
 	keep = replay_keep(&d.model);
 	assert_true(keep.dest(keep.ctx, &key, &dest));
@@ -144,25 +144,25 @@ static void test_senseless(void **state)
 	wrong(BUT("127.98.109.1:80", "['192.0.2.1']", "{'A':1}"));
 }
 
-static void test_doors(void **state)
+static void test_endpoints(void **state)
 {
-	struct bm_destination d80 = bm_door(7), other = d80;
+	struct bm_destination d80 = bm_endpoint(7), other = d80;
 
 	(void)state;
-	assert_true(bm_door_is(&d80));
+	assert_true(bm_endpoint_is(&d80));
 	other.port = 81;
-	assert_false(bm_door_is(&other));
-	assert_true(bm_door_range(&other));
+	assert_false(bm_endpoint_is(&other));
+	assert_true(bm_endpoint_range(&other));
 	other = d80;
 	other.protocol = IPPROTO_UDP;
-	assert_false(bm_door_is(&other));
+	assert_false(bm_endpoint_is(&other));
 	other = d80;
 	other.address[14]++;
-	assert_false(bm_door_range(&other));
+	assert_false(bm_endpoint_range(&other));
 	/* The programs and nft know the same ones. */
-	assert_int_equal(d80.address[12], BM_DOOR_0);
-	assert_int_equal(d80.address[13], BM_DOOR_1);
-	assert_int_equal(d80.address[14], BM_DOOR_2);
+	assert_int_equal(d80.address[12], BM_ENDPOINT_0);
+	assert_int_equal(d80.address[13], BM_ENDPOINT_1);
+	assert_int_equal(d80.address[14], BM_ENDPOINT_2);
 	/* No profile holds one, and nobody is granted one by its address. */
 	assert_int_equal(bm_destination_check(&d80, true, NULL), -EPERM);
 }
@@ -186,7 +186,7 @@ static int bound(const char *address, bool listens)
 /* Where it listens: taken, given back for a while and had again, all the while nobody else's. */
 static void test_open(void **state)
 {
-	const struct bm_destination door = bm_door(3);
+	const struct bm_destination endpoint = bm_endpoint(3);
 	struct bm_error err = {};
 	int fd = -1, again = -1, other, ns;
 
@@ -195,8 +195,8 @@ static void test_open(void **state)
 		fail_msg("needs root");
 	ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	assert_true(ns >= 0);
-	assert_int_equal(bm_door_open(ns, &door, &fd, &err), 0);
-	assert_int_equal(bm_door_open(ns, &door, &again, &err), -EADDRINUSE);
+	assert_int_equal(bm_endpoint_open(ns, &endpoint, &fd, &err), 0);
+	assert_int_equal(bm_endpoint_open(ns, &endpoint, &again, &err), -EADDRINUSE);
 	assert_string_equal(err.rule, "broker-endpoint");
 	assert_non_null(strstr(err.message, "127.98.109.3:80/tcp"));
 	assert_int_equal(bound("127.98.109.3", true), -EADDRINUSE);
@@ -205,15 +205,15 @@ static void test_open(void **state)
 	other = bound("127.0.0.1", true);
 	assert_true(other >= 0);
 	close(other);
-	assert_int_equal(bm_door_shut(fd, NULL), 0);
-	assert_int_equal(bm_door_shut(fd, NULL), 0);
-	assert_int_equal(bm_door_reopen(fd, &door, NULL), 0);
+	assert_int_equal(bm_endpoint_shut(fd, NULL), 0);
+	assert_int_equal(bm_endpoint_shut(fd, NULL), 0);
+	assert_int_equal(bm_endpoint_reopen(fd, &endpoint, NULL), 0);
 	assert_int_equal(bound("127.98.109.3", true), -EADDRINUSE);
 	close(fd);
 	other = bound("0.0.0.0", true);
 	assert_true(other >= 0);
 	err = (struct bm_error){};
-	assert_int_equal(bm_door_open(ns, &door, &fd, &err), -EADDRINUSE);
+	assert_int_equal(bm_endpoint_open(ns, &endpoint, &fd, &err), -EADDRINUSE);
 	close(other);
 	close(ns);
 }
@@ -282,7 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
 		cmocka_unit_test(test_senseless),
-		cmocka_unit_test(test_doors),
+		cmocka_unit_test(test_endpoints),
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_confined),
 		cmocka_unit_test_setup_teardown(test_credential, setup, teardown),

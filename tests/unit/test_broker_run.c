@@ -92,7 +92,7 @@ static char link_path[PATH_MAX];
 static struct bench *bench;
 static struct grant *grant;
 static struct broker_run *run;
-static int door = -1;
+static int endpoint = -1;
 
 static void write_definition(const char *rate)
 {
@@ -135,16 +135,16 @@ static void make_link(void)
 	assert_int_equal(link(exe, link_path), 0);
 }
 
-static void make_door(void)
+static void make_endpoint(void)
 {
-	const struct bm_destination at = bm_door(1);
+	const struct bm_destination at = bm_endpoint(1);
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	struct bm_error err = {};
 	autoclose s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	autoclose ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
 	assert_int_equal(ioctl(s, SIOCSIFFLAGS, &lo), 0);
-	if (bm_door_open(ns, &at, &door, &err) < 0)
+	if (bm_endpoint_open(ns, &at, &endpoint, &err) < 0)
 		fail_msg("%s", err.message);
 	if (hosts_of_address(&at, &grant->hosts) < 0)
 		fail();
@@ -176,7 +176,7 @@ static int begin(void **state)
 	snprintf(grant->broker->name, sizeof(grant->broker->name), "model");
 	memcpy(grant->broker->definition, def.digest, sizeof(def.digest));
 	grant->broker->address_count = 1;
-	make_door();
+	make_endpoint();
 	bench_add_grant(bench, grant);
 	return 0;
 }
@@ -191,14 +191,14 @@ static int end(void **state)
 	return teardown(state);
 }
 
-/* Its door is there already: that it is marked is the kernel's matter. */
+/* Its endpoint is there already: that it is marked is the kernel's matter. */
 static void start(void)
 {
 	run = broker_run_new(&d);
 	assert_non_null(run);
 	run->bench = 1;
 	run->grant = 2;
-	run->door = fcntl(door, F_DUPFD_CLOEXEC, 0);
+	run->endpoint = fcntl(endpoint, F_DUPFD_CLOEXEC, 0);
 	brokers_review(&d);
 	assert_true(run->exit.fd >= 0);
 }
@@ -279,7 +279,7 @@ static void test_calls(void **state)
 	assert_null(strstr(text, "else"));
 	broker_stop(&d, bench, grant);
 	assert_false(broker_runs(&d, bench, grant));
-	close(door);
+	close(endpoint);
 	/* Nobody has the socket any more. */
 	assert_int_equal(say_to('a'), -ECONNREFUSED);
 }

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "bench/cgroup.h"
-#include "network/door.h"
+#include "network/endpoint.h"
 #include "network_lab.h"
 
 /* An IPv4 packet made by hand; false when it did not even get out. */
@@ -198,9 +198,9 @@ static void test_no_way_in(void **state)
 }
 
 /* Where brokers listen: of all loopback this alone has to be granted, each endpoint by itself. */
-static void test_doors(void **state)
+static void test_endpoints(void **state)
 {
-	const struct bm_destination door = bm_door(1);
+	const struct bm_destination endpoint = bm_endpoint(1);
 	struct bm_destination *list = NULL;
 	struct bm_error err = {};
 	autoclose server = -1, beside = -1, next = -1, own = -1, client = -1;
@@ -214,17 +214,17 @@ static void test_doors(void **state)
 	own = serve(bench_ns, "127.0.0.1:80");
 	assert_true(connects(bench_ns, "127.0.0.1:80"));
 	assert_true(blocked(bench_ns, "127.98.109.1:80"));
-	ok(bm_nft_add(NFT(bench_ns), &door, 1, &err), &err);
+	ok(bm_nft_add(NFT(bench_ns), &endpoint, 1, &err), &err);
 	client = dial(bench_ns, "127.98.109.1:80", PASS_MS);
 	assert_true(client >= 0);
 	assert_true(blocked(bench_ns, "127.98.109.1:81"));
 	assert_true(blocked(bench_ns, "127.98.109.2:80"));
 	ok(bm_nft_list(NFT(bench_ns), &list, &count, &err), &err);
 	assert_int_equal(count, 1);
-	assert_true(bm_door_is(&list[0]));
+	assert_true(bm_endpoint_is(&list[0]));
 	free(list);
 	/* Taken back: what was connected is not any more, to either side. */
-	ok(bm_nft_remove(NFT(bench_ns), &door, 1, &err), &err);
+	ok(bm_nft_remove(NFT(bench_ns), &endpoint, 1, &err), &err);
 	assert_true(blocked(bench_ns, "127.98.109.1:80"));
 	assert_int_equal(write(client, "x", 1), 1);
 	while (ready(server, POLLIN, 0)) {
@@ -525,7 +525,7 @@ int main(void)
 		cmocka_unit_test(test_whole),     cmocka_unit_test(test_nothing_leaves),
 		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_doors),     cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_endpoints), cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests_name("nft", tests, make_world, NULL);

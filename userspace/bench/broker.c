@@ -14,7 +14,7 @@
 #include "confine/caps.h"
 
 #define PROGRAM "benchmon-broker"
-#define DOOR_FD 3
+#define ENDPOINT_FD 3
 #define CONTROL_FD 4
 #define ABOVE 16
 
@@ -38,16 +38,18 @@ static void find_program(char path[PATH_MAX])
 static void place(const int *fds, size_t count)
 {
 	int control = fcntl(fds[BM_BROKER_CONTROL], F_DUPFD_CLOEXEC, ABOVE);
-	int door = count == BM_BROKER_FDS ? fcntl(fds[BM_BROKER_DOOR], F_DUPFD_CLOEXEC, ABOVE) : -1;
+	int endpoint = count == BM_BROKER_FDS
+			       ? fcntl(fds[BM_BROKER_ENDPOINT], F_DUPFD_CLOEXEC, ABOVE)
+			       : -1;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (control < 0 || null < 0 || (count == BM_BROKER_FDS && door < 0))
+	if (control < 0 || null < 0 || (count == BM_BROKER_FDS && endpoint < 0))
 		_exit(126);
-	for (int fd = 0; fd < DOOR_FD; fd++)
+	for (int fd = 0; fd < ENDPOINT_FD; fd++)
 		if (dup2(null, fd) < 0)
 			_exit(126);
-	close(DOOR_FD);
-	if (dup2(control, CONTROL_FD) < 0 || (door >= 0 && dup2(door, DOOR_FD) < 0) ||
+	close(ENDPOINT_FD);
+	if (dup2(control, CONTROL_FD) < 0 || (endpoint >= 0 && dup2(endpoint, ENDPOINT_FD) < 0) ||
 	    syscall(SYS_close_range, CONTROL_FD + 1, ~0u, 0) < 0)
 		_exit(126);
 }

@@ -36,15 +36,16 @@ static int check_bench(const struct bench *bench, const char *name, struct bm_er
 	return 0;
 }
 
-static int free_door(const struct bench *bench, struct bm_destination *ret, struct bm_error *err)
+static int free_endpoint(const struct bench *bench, struct bm_destination *ret,
+			 struct bm_error *err)
 {
-	for (unsigned i = 1; i <= BM_DOORS; i++) {
-		*ret = bm_door(i);
+	for (unsigned i = 1; i <= BM_ENDPOINTS; i++) {
+		*ret = bm_endpoint(i);
 		if (!bench_reaches(bench, ret))
 			return 0;
 	}
 	return bm_fail(err, ENOSPC, "broker-endpoint", "revoke one of them",
-		       "Bench %s has %d brokers already", bench->name, BM_DOORS);
+		       "Bench %s has %d brokers already", bench->name, BM_ENDPOINTS);
 }
 
 int broker_set_upstream(struct broker_definition *def, const char *upstream, struct bm_error *err)
@@ -75,7 +76,7 @@ static void fill_in(const char *from, const char *host, struct bm_broker_variabl
 		char url[BROKER_HOST_LEN + 8], port[8];
 
 		snprintf(url, sizeof(url), "http://%s", host);
-		snprintf(port, sizeof(port), "%d", BM_DOOR_PORT);
+		snprintf(port, sizeof(port), "%d", BM_ENDPOINT_PORT);
 		if (!strncmp(from, "{url}", 5)) {
 			word = url;
 			from += 5;
@@ -126,7 +127,7 @@ static int look(const struct bench *bench, const char *name, const char *upstrea
 		struct pending *p, struct bm_error *err)
 {
 	autodefinition def = {};
-	struct bm_destination door;
+	struct bm_destination endpoint;
 	char from[PATH_MAX];
 	autoclose credential = -1;
 	int fd = -1, r = broker_find(name, &def, err);
@@ -136,7 +137,7 @@ static int look(const struct bench *bench, const char *name, const char *upstrea
 	if (r == 0)
 		r = broker_set_upstream(&def, upstream, err);
 	if (r == 0)
-		r = free_door(bench, &door, err);
+		r = free_endpoint(bench, &endpoint, err);
 	if (r == 0)
 		r = broker_credential(name, &fd, from, err);
 	credential = fd;
@@ -144,7 +145,7 @@ static int look(const struct bench *bench, const char *name, const char *upstrea
 		return r;
 	r = describe_definition(&def, from, &p->broker);
 	if (r == 0)
-		r = hosts_of_address(&door, &p->hosts);
+		r = hosts_of_address(&endpoint, &p->hosts);
 	return r < 0 ? bm_fail_errno(err, -r, "broker %s", name) : 0;
 }
 

@@ -2,13 +2,13 @@
 /*
  * A broker grant: one HTTP endpoint on the loopback of the Bench's own network, behind which a
  * process outside (benchmon-broker) makes calls to one upstream with a credential that the Bench
- * never sees. Its only destination is that endpoint (network/door.h).
+ * never sees. Its only destination is that endpoint (network/endpoint.h).
  */
 #ifndef BENCHMON_GATEKEEPERD_BROKER_H
 #define BENCHMON_GATEKEEPERD_BROKER_H
 
 #include "gatekeeperd/daemon.h"
-#include "network/door.h"
+#include "network/endpoint.h"
 #include "policy/broker.h"
 
 struct bm_sealed;
@@ -45,11 +45,11 @@ static inline void grant_broker_freep(struct grant_broker **broker)
 {
 	grant_broker_free(*broker);
 }
-/* Its part of G, and of a ledger line; -EBADMSG. *ret_door is what it is reached at. */
+/* Its part of G, and of a ledger line; -EBADMSG. *ret_endpoint is what it is reached at. */
 void broker_to_json(struct json_object *json, const struct grant_broker *broker,
-		    const struct bm_destination *door);
+		    const struct bm_destination *endpoint);
 int broker_from_json(struct json_object *json, struct grant_broker **ret,
-		     struct bm_destination *ret_door);
+		     struct bm_destination *ret_endpoint);
 void broker_count_to_json(struct json_object *json, const struct grant_broker *broker);
 /* A ledger line about a running one; -EBADMSG. */
 int broker_replay(struct grant *g, struct json_object *line);
@@ -109,8 +109,8 @@ struct broker_run {
 	struct broker_run *next;
 	uint32_t bench, grant; /* 0: it verifies */
 	uint32_t uid;
-	int door;  /* its listening socket: nobody else gets the address */
-	bool shut; /* until it takes connections again */
+	int endpoint; /* its listening socket: nobody else gets the address */
+	bool shut;    /* until it takes connections again */
 	struct backoff backoff;
 	uint64_t began_ns;      /* when it was ready; 0: not yet */
 	struct bm_error failed; /* what it has said of itself */
@@ -140,7 +140,7 @@ void brokers_await(struct daemon *d);
 /* One more, of nothing yet; NULL when out of memory. And its end. */
 struct broker_run *broker_run_new(struct daemon *d);
 void broker_run_end(struct daemon *d, struct broker_run *run);
-/* A child that the launcher starts, with the first message; verify without a door. */
+/* A child that the launcher starts, with the first message; verify without an endpoint. */
 int broker_spawn(struct daemon *d, struct broker_run *run, struct json_object *first,
 		 int credential, struct bm_error *err);
 

@@ -57,13 +57,13 @@ static bool parse_address(const char *text, uint8_t ret[16])
 }
 
 void broker_to_json(struct json_object *json, const struct grant_broker *broker,
-		    const struct bm_destination *door)
+		    const struct bm_destination *endpoint)
 {
 	struct json_object *addresses = json_object_new_array(), *env = json_object_new_object();
 	char text[BM_DESTINATION_LEN], host[BROKER_HOST_LEN];
 
 	bm_json_add_string(json, "broker", broker->name);
-	bm_destination_format(door, text);
+	bm_destination_format(endpoint, text);
 	*strrchr(text, '/') = '\0';
 	bm_json_add_string(json, "endpoint", text);
 	bm_json_add_string(json, "host", broker_host(broker, host));
@@ -146,15 +146,16 @@ static bool take_count(struct json_object *json, struct grant_broker *broker)
 }
 
 int broker_from_json(struct json_object *json, struct grant_broker **ret,
-		     struct bm_destination *ret_door)
+		     struct bm_destination *ret_endpoint)
 {
 	BM_CLEANUP(grant_broker_freep) struct grant_broker *broker = calloc(1, sizeof(*broker));
 	const char *endpoint = bm_json_string(json, "endpoint");
-	struct bm_destination door;
+	struct bm_destination endpoint;
 
 	if (!broker)
 		return -ENOMEM;
-	if (!endpoint || bm_destination_parse(endpoint, &door, NULL) < 0 || !bm_door_is(&door) ||
+	if (!endpoint || bm_destination_parse(endpoint, &endpoint, NULL) < 0 ||
+	    !bm_endpoint_is(&endpoint) ||
 	    !take_string(json, "broker", broker->name, sizeof(broker->name)) ||
 	    !take_string(json, "upstream", broker->upstream, sizeof(broker->upstream)) ||
 	    !take_string(json, "definition", broker->definition, sizeof(broker->definition)) ||
@@ -164,7 +165,7 @@ int broker_from_json(struct json_object *json, struct grant_broker **ret,
 		return -EBADMSG;
 	broker->setting = bm_json_bool(json, "setting");
 	*ret = TAKE_PTR(broker);
-	*ret_door = door;
+	*ret_endpoint = endpoint;
 	return 0;
 }
 

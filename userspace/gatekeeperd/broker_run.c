@@ -72,7 +72,7 @@ struct broker_run *broker_run_new(struct daemon *d)
 
 	if (!run)
 		return NULL;
-	run->exit.fd = run->said.fd = run->door = -1;
+	run->exit.fd = run->said.fd = run->endpoint = -1;
 	run->uid = free_uid(d);
 	run->next = d->brokers;
 	d->brokers = run;
@@ -110,8 +110,8 @@ static void take_ready(struct daemon *d, struct broker_run *run)
 	run->began_ns = bm_now_ns(CLOCK_BOOTTIME);
 	if (!run->shut || !g)
 		return;
-	/* Its door was shut when the one before ended. */
-	if (bm_door_reopen(run->door, &g->hosts.list[0].list[0].to, &err) < 0) {
+	/* Its endpoint was shut when the one before ended. */
+	if (bm_endpoint_reopen(run->endpoint, &g->hosts.list[0].list[0].to, &err) < 0) {
 		run->failed = err;
 		syscall(SYS_pidfd_send_signal, run->exit.fd, SIGKILL, NULL, 0);
 		return;
@@ -179,7 +179,7 @@ static void tell_end(const siginfo_t *info, const struct bm_error *failed, char 
 		snprintf(buf, size, "it was ended by signal %d", info->si_status);
 }
 
-/* Its door is shut, and it is started again after a while. */
+/* Its endpoint is shut, and it is started again after a while. */
 static void set_aside(struct daemon *d, struct broker_run *run, const char *why)
 {
 	uint64_t now = bm_now_ns(CLOCK_BOOTTIME);
@@ -188,9 +188,9 @@ static void set_aside(struct daemon *d, struct broker_run *run, const char *why)
 	struct bm_error err = {};
 	bool ran = run->began_ns;
 
-	if (run->door >= 0 && bm_door_shut(run->door, &err) < 0)
-		daemon_log_error("shut the door of a broker", &err);
-	run->shut = run->door >= 0;
+	if (run->endpoint >= 0 && bm_endpoint_shut(run->endpoint, &err) < 0)
+		daemon_log_error("shut the endpoint of a broker", &err);
+	run->shut = run->endpoint >= 0;
 	if (ran && now - run->began_ns > STEADY_NS)
 		backoff_reset(&run->backoff);
 	backoff_failed(&run->backoff, now, AGAIN_FIRST_NS, AGAIN_MAX_NS);
@@ -244,8 +244,9 @@ int broker_spawn(struct daemon *d, struct broker_run *run, struct json_object *f
 		return bm_fail_errno(err, errno, "socketpair");
 	pid = bm_launch(
 		BM_LAUNCH_BROKER, "", 1,
-		(int[BM_BROKER_FDS]){ [BM_BROKER_CONTROL] = theirs, [BM_BROKER_DOOR] = run->door },
-		run->door >= 0 ? BM_BROKER_FDS : BM_BROKER_FDS - 1);
+		(int[BM_BROKER_FDS]){
+			[BM_BROKER_CONTROL] = theirs, [BM_BROKER_ENDPOINT] = run->endpoint },
+		run->endpoint >= 0 ? BM_BROKER_FDS : BM_BROKER_FDS - 1);
 	if (pid < 0)
 		return bm_fail_errno(err, -pid, "launcher");
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -284,24 +285,24 @@ void broker_run_end(struct daemon *d, struct broker_run *run)
 	}
 	close_watch(d, &run->said);
 	close_watch(d, &run->exit);
-	bm_close(run->door);
-	run->door = -1;
+	bm_close(run->endpoint);
+	run->endpoint = -1;
 	run->dead = true;
 }
 
-static int open_door(struct daemon *d, struct bench *bench, const struct grant *g,
-		     struct broker_run *run, struct bm_error *err)
+static int open_endpoint(struct daemon *d, struct bench *bench, const struct grant *g,
+			 struct broker_run *run, struct bm_error *err)
 {
 	int fd = -1, r;
 
-	if (run->door >= 0)
+	if (run->endpoint >= 0)
 		return 0;
-	r = bm_door_open(bench->target.ns[BM_NS_NET], &g->hosts.list[0].list[0].to, &fd, err);
+	r = bm_endpoint_open(bench->target.ns[BM_NS_NET], &g->hosts.list[0].list[0].to, &fd, err);
 	if (r < 0)
 		return r;
-	run->door = fd;
+	run->endpoint = fd;
 	run->shut = false;
-	return bm_door_mark(d->kernel, fd, bench->id, g->number, err);
+	return bm_endpoint_mark(d->kernel, fd, bench->id, g->number, err);
 }
 
 static int begin(struct daemon *d, struct bench *bench, const struct grant *g,
@@ -309,7 +310,7 @@ static int begin(struct daemon *d, struct bench *bench, const struct grant *g,
 {
 	autojson *first = NULL;
 	autoclose credential = -1;
-	int fd = -1, r = open_door(d, bench, g, run, err);
+	int fd = -1, r = open_endpoint(d, bench, g, run, err);
 
 	if (r == 0)
 		r = broker_first(bench, g, &first, &fd, err);

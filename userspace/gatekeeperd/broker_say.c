@@ -20,17 +20,17 @@
 /* What a client may name it by, with the port or without. */
 static struct json_object *hosts_of(const struct grant *g)
 {
-	const struct bm_destination *door = &g->hosts.list[0].list[0].to;
+	const struct bm_destination *endpoint = &g->hosts.list[0].list[0].to;
 	struct json_object *list = json_object_new_array();
 	char host[BROKER_HOST_LEN], address[INET_ADDRSTRLEN], text[BM_DESTINATION_LEN];
 
 	broker_host(g->broker, host);
-	inet_ntop(AF_INET, door->address + 12, address, sizeof(address));
+	inet_ntop(AF_INET, endpoint->address + 12, address, sizeof(address));
 	json_object_array_add(list, json_object_new_string(host));
 	json_object_array_add(list, json_object_new_string(address));
-	snprintf(text, sizeof(text), "%s:%u", host, door->port);
+	snprintf(text, sizeof(text), "%s:%u", host, endpoint->port);
 	json_object_array_add(list, json_object_new_string(text));
-	snprintf(text, sizeof(text), "%s:%u", address, door->port);
+	snprintf(text, sizeof(text), "%s:%u", address, endpoint->port);
 	json_object_array_add(list, json_object_new_string(text));
 	return list;
 }

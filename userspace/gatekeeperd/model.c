@@ -484,10 +484,10 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 		if (listen_from_json(json, &g->hosts, NULL) < 0 || !g->hosts.count)
 			return -EBADMSG;
 	} else if (g->kind == GRANT_BROKER) {
-		struct bm_destination door;
-		int r = broker_from_json(json, &g->broker, &door);
+		struct bm_destination endpoint;
+		int r = broker_from_json(json, &g->broker, &endpoint);
 
-		if (r < 0 || hosts_of_address(&door, &g->hosts) < 0)
+		if (r < 0 || hosts_of_address(&endpoint, &g->hosts) < 0)
 			return r < 0 ? r : -ENOMEM;
 	} else if (take_string(json, "profile", g->profile, sizeof(g->profile))) {
 		if (grant_seal_from_json(json, g) < 0)

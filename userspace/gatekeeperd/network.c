@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "network/door.h"
+#include "network/endpoint.h"
 #include "network/link.h"
 
 bool bench_shares_net(const struct bench *bench)
@@ -101,7 +101,7 @@ static int make_ways(struct bench *bench, const struct bm_destination *list, siz
 	int r;
 
 	/* A broker's endpoint is within. */
-	if (!count || bm_door_is(&list[0]))
+	if (!count || bm_endpoint_is(&list[0]))
 		return 0;
 	if (bench_shares_net(bench))
 		return bm_link_reachable(netns, list, count, err);
@@ -153,7 +153,7 @@ int net_change_nft(const struct bench *bench, const struct bm_nft *nft,
 		   struct bm_error *err)
 {
 	struct bm_nft link;
-	bool within = count && bm_door_is(&list[0]);
+	bool within = count && bm_endpoint_is(&list[0]);
 	int r = !within && bench_link_nft(bench, &link) ? change(&link, list, count, err) : 0;
 
 	return r < 0 ? r : change(nft, list, count, err);

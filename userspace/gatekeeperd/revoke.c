@@ -73,7 +73,8 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	int r = file ? revoke_file(d, bench, g, found, err)
 		     : bench_net_revoke(d, bench, &(struct reach){ g, NULL }, found, &sockets, err);
 
-	/* Behind a door that is closed, or could not be: the kernel refuses each packet by now. */
+	/* Behind an endpoint that is closed, or could not be: the kernel refuses each packet by
+	 * now. */
 	if (g->kind == GRANT_BROKER)
 		broker_stop(d, bench, g);
 	if (r < 0) {

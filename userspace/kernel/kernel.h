@@ -131,11 +131,11 @@ int bm_socket_cgroups(struct bm_kernel *kernel, uint32_t bench, uint64_t **list,
 		      struct bm_error *err);
 
 /*
- * The socket at which the broker of that grant listens: what the Bench reaches at a door's address,
- * and nobody else's. The mark goes with the socket.
+ * The socket at which the broker of that grant listens: what the Bench reaches at an endpoint's
+ * address, and nobody else's. The mark goes with the socket.
  */
-int bm_door_mark(struct bm_kernel *kernel, int fd, uint32_t bench, uint32_t grant,
-		 struct bm_error *err);
+int bm_endpoint_mark(struct bm_kernel *kernel, int fd, uint32_t bench, uint32_t grant,
+		     struct bm_error *err);
 
 /* A file that the runtime or the operator gave a process of the Bench; device as st_dev. */
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);

@@ -5,7 +5,7 @@
 #include <linux/netfilter.h>
 #include <string.h>
 
-#include "network/door.h"
+#include "network/endpoint.h"
 #include "network/nft_listen.h"
 #include "network/nft_rule.h"
 #include "network/pool.h"
@@ -90,8 +90,8 @@ static const struct bm_rule local[] = {
 	{ LOCAL, { BM_GOTO(OUT) } },
 };
 
-#define TO_DOOR IS_V4, BM_PAYLOAD(NETWORK, 16, 3, 0), BM_CMP(EQ, 0, 3, BM_DOOR_PREFIX)
-#define FROM_DOOR IS_V4, BM_PAYLOAD(NETWORK, 12, 3, 0), BM_CMP(EQ, 0, 3, BM_DOOR_PREFIX)
+#define TO_ENDPOINT IS_V4, BM_PAYLOAD(NETWORK, 16, 3, 0), BM_CMP(EQ, 0, 3, BM_ENDPOINT_PREFIX)
+#define FROM_ENDPOINT IS_V4, BM_PAYLOAD(NETWORK, 12, 3, 0), BM_CMP(EQ, 0, 3, BM_ENDPOINT_PREFIX)
 
 /*
  * The loopback of a namespace that is the Bench's alone, but for the addresses where brokers
@@ -99,15 +99,15 @@ static const struct bm_rule local[] = {
  */
 static const struct bm_rule loopback[] = {
 	{ OUT,
-	  { BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), TO_DOOR,
+	  { BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), TO_ENDPOINT,
 	    BM_PAYLOAD(NETWORK, 16, 4, 0), BM_PAYLOAD(NETWORK, 9, 1, 1),
 	    BM_PAYLOAD(TRANSPORT, 2, 2, 2), BM_LOOKUP(BM_NFT_SET4), BM_ACCEPT } },
-	{ OUT, { TO_DOOR, REFUSE } },
+	{ OUT, { TO_ENDPOINT, REFUSE } },
 	{ IN,
-	  { BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), FROM_DOOR,
+	  { BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), FROM_ENDPOINT,
 	    BM_PAYLOAD(NETWORK, 12, 4, 0), BM_PAYLOAD(NETWORK, 9, 1, 1),
 	    BM_PAYLOAD(TRANSPORT, 0, 2, 2), BM_LOOKUP(BM_NFT_SET4), BM_ACCEPT } },
-	{ IN, { FROM_DOOR, REFUSE } },
+	{ IN, { FROM_ENDPOINT, REFUSE } },
 	{ OUT, { BM_META(OIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
 	{ IN, { BM_META(IIF, 0), BM_CMP_NATIVE(EQ, 0, LOOPBACK_IFINDEX), BM_ACCEPT } },
 };

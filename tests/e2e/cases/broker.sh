@@ -9,7 +9,7 @@
 . "$e2e/containers.sh"
 
 secret=sk-e2e-0123456789abcdef
-door=127.98.109.1
+endpoint=127.98.109.1
 
 # A gatekeeperd beside which the stand-in is; to be said in each shell.
 ours() {
@@ -99,12 +99,12 @@ runs() {
 case_granted() {
 	ours
 	make_bench e1
-	asks /hello "$door"
+	asks /hello "$endpoint"
 	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'it is there before it is granted'
 	bm grant e1 broker model --yes
 	did 'broker grant for e1:' '  broker    model: for the test' '  upstream  up.test:443' \
 		"  pinned    $server" '  calls     GET /*' '60 calls a minute' \
-		'  with      /etc/benchmon/credentials/model' "  at        http://model.broker, $door:80" \
+		'  with      /etc/benchmon/credentials/model' "  at        http://model.broker, $endpoint:80" \
 		'  env       MODEL_URL=http://model.broker/v1' 'e1/1 granted: broker model'
 	narrow
 	asks /hello
@@ -114,7 +114,7 @@ case_granted() {
 	bm exec e1 -- sh -c 'echo $MODEL_URL $MODEL_KEY; . /etc/benchmon.env; echo $MODEL_URL'
 	did 'http://model.broker/v1 none' $'\nhttp://model.broker/v1'
 	# Nothing else has come with it: no other port there, no way to its upstream, no name.
-	bm exec e1 -- bash -c "cat </dev/tcp/$door/81"
+	bm exec e1 -- bash -c "cat </dev/tcp/$endpoint/81"
 	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'another port of it is open'
 	bm exec e1 -- bash -c "cat </dev/tcp/127.98.109.2/80"
 	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'another of these addresses is open'
@@ -140,7 +140,7 @@ case_granted() {
 	bm revoke e1/1
 	did 'e1/1 revoked'
 	no_broker || fail 'its process is left'
-	asks /hello "$door"
+	asks /hello "$endpoint"
 	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'it is there after it was revoked'
 	bm exec e1 -- cat /etc/hosts /etc/benchmon.env
 	[[ $out != *broker* ]] || fail 'its name is left'
@@ -166,7 +166,7 @@ case_revoked_midstream() {
 	did
 }
 
-# Its end closes the door, and it comes back by itself; each time on record.
+# Its end closes the endpoint, and it comes back by itself; each time on record.
 case_crash() {
 	local before
 	ours
@@ -284,7 +284,7 @@ case_refused() {
 	line_from "$fd" line
 	same ready "$line"
 	bm grant e1 broker model --yes
-	[[ $code -eq 125 && $err == *"$door:80/tcp is where the broker is to listen, and a socket of the Bench has it (rule: broker-endpoint)"* ]] ||
+	[[ $code -eq 125 && $err == *"$endpoint:80/tcp is where the broker is to listen, and a socket of the Bench has it (rule: broker-endpoint)"* ]] ||
 		fail 'it is not said who has the port'
 	no_broker || fail 'a process is left'
 	bm destroy e1
@@ -345,7 +345,7 @@ case_attacked() {
 			print $ok ? "$address taken\n" : "$address: $!\n";
 		}'
 	did '127.98.109.1: Address already in use' '0.0.0.0: Address already in use'
-	# Another listener in the range is no door, and is not reached.
+	# Another listener in the range is no endpoint, and is not reached.
 	bm exec e1 -- perl -MSocket -e '
 		socket my $s, PF_INET, SOCK_STREAM, 0 or die;
 		bind $s, pack_sockaddr_in(80, inet_aton("127.98.109.7")) or die; listen $s, 1 or die;
@@ -383,7 +383,7 @@ case_attacked() {
 	[[ $(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p' "/proc/$broker/status") -ge 1000 ]] || fail 'it is root'
 	# Two Benches have one each, and neither the other's.
 	make_bench e2
-	bm exec e2 -- timeout 20 bash -c "$asking" _ /hello "$door"
+	bm exec e2 -- timeout 20 bash -c "$asking" _ /hello "$endpoint"
 	[[ $code -ne 0 && $err == *'not permitted'* ]] || fail 'another Bench has it too'
 	bm destroy e2
 	did

@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DOOR 3
+#define ENDPOINT 3
 #define CONTROL 4
 #define CLIENTS 32
 
@@ -175,10 +175,10 @@ int main(void)
 	for (int i = 0; i < CLIENTS; i++)
 		clients[i] = (struct client){ .fd = -1 };
 	begin();
-	fcntl(DOOR, F_SETFL, O_NONBLOCK);
+	fcntl(ENDPOINT, F_SETFL, O_NONBLOCK);
 	for (;;) {
 		struct pollfd polled[CLIENTS + 2] = { { CONTROL, POLLIN, 0 },
-						      { shut ? -1 : DOOR, POLLIN, 0 } };
+						      { shut ? -1 : ENDPOINT, POLLIN, 0 } };
 
 		for (int i = 0; i < CLIENTS; i++)
 			polled[i + 2] = (struct pollfd){ clients[i].streams ? -1 : clients[i].fd,
@@ -193,7 +193,7 @@ int main(void)
 			else if (clients[i].fd >= 0 && polled[i + 2].revents)
 				answer(&clients[i]);
 			else if (clients[i].fd < 0 && polled[1].revents & POLLIN) {
-				int fd = accept(DOOR, NULL, NULL);
+				int fd = accept(ENDPOINT, NULL, NULL);
 
 				polled[1].revents = 0;
 				clients[i] = (struct client){ .fd = fd };
