@@ -128,6 +128,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	bench = model_add(&d->model, name, d->model.last_bench + 1);
 	if (!bench)
 		return -ENOMEM;
+	bench->owner = c->uid;
 	bench->origin = ORIGIN_CREATED;
 	bench->slot = box.slot;
 	bench->exec = mode;
@@ -208,6 +209,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	bench = model_add(&d->model, name, d->model.last_bench + 1);
 	if (!bench)
 		return -ENOMEM;
+	bench->owner = c->uid;
 	bench->origin = ORIGIN_ATTACHED;
 	bench->exec = mode;
 	bench->userns = bm_json_bool(message->json, "userns");
@@ -233,12 +235,13 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 }
 
 /* NULL: it has ended so already, and that is the reply: asking twice does no harm. */
-static int find_to_end(struct daemon *d, struct json_object *request, const char *event,
-		       struct bench **ret, struct json_object **ret_reply, struct bm_error *err)
+static int find_to_end(struct daemon *d, const struct connection *c, struct json_object *request,
+		       const char *event, struct bench **ret, struct json_object **ret_reply,
+		       struct bm_error *err)
 {
-	int r = bench_of_request(d, request, ret, err);
+	int r = bench_of_request(d, c, request, ret, err);
 
-	if (r == -ENOENT && receipt_ended(d, request, event, ret_reply) == 0) {
+	if (r == -ENOENT && receipt_ended(d, c->uid, request, event, ret_reply) == 0) {
 		*err = (struct bm_error){};
 		*ret = NULL;
 		return 0;
@@ -259,7 +262,7 @@ int request_detach(struct daemon *d, struct connection *c, struct bm_message *me
 {
 	struct json_object *reply, *revoked;
 	struct bench *bench;
-	int r = find_to_end(d, message->json, "detach", &bench, ret_reply, err);
+	int r = find_to_end(d, c, message->json, "detach", &bench, ret_reply, err);
 
 	if (r < 0 || !bench)
 		return r;
@@ -288,7 +291,7 @@ int request_destroy(struct daemon *d, struct connection *c, struct bm_message *m
 {
 	struct json_object *reply, *outputs;
 	struct bench *bench;
-	int r = find_to_end(d, message->json, "destroy", &bench, ret_reply, err);
+	int r = find_to_end(d, c, message->json, "destroy", &bench, ret_reply, err);
 
 	if (r < 0 || !bench)
 		return r;

@@ -55,6 +55,7 @@ struct connection {
 	bool is_operator;
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
+	uint64_t started;  /* its start time, against a reused number; 0: the same */
 	struct pending pending;
 	struct adoption *adoption; /* adopt.c */
 	struct sealing *sealing;   /* sealing.h */
@@ -174,8 +175,11 @@ void inits_bury(struct daemon *d);
 /* request.c */
 /* "offset" of a request, 0 where it is not there. */
 int offset_of_request(struct json_object *request, size_t *ret, struct bm_error *err);
-int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,
-		     struct bm_error *err);
+/* -EPERM for everybody else; why tells of it in one sentence. */
+int only_root(const struct connection *c, const char *why, struct bm_error *err);
+/* -ENOENT for another user's too, and in the same words. */
+int bench_of_request(struct daemon *d, const struct connection *c, struct json_object *request,
+		     struct bench **ret, struct bm_error *err);
 /* Grants from offset on until the message is full; *ret_next 0 at the end. */
 struct json_object *bench_to_json(struct daemon *d, const struct bench *bench, size_t offset,
 				  bool with_grants, size_t *ret_next);

@@ -273,7 +273,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 	int r;
 
 	pending_drop(c);
-	r = bench_of_request(d, message->json, &bench, err);
+	r = bench_of_request(d, c, message->json, &bench, err);
 	if (r == 0)
 		r = bench_usable(bench, err);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)

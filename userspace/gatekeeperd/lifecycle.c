@@ -141,6 +141,9 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
+	/* Each line says whose it is, so that each can be shown to them alone. */
+	if (bench->owner)
+		bm_json_add_int(fields, "owner", bench->owner);
 	json_object_get(fields);
 	r = daemon_record(d, event, fields, err);
 	if (r == 0 && !d->restating)

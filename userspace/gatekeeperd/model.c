@@ -142,6 +142,13 @@ struct bench *model_find(struct model *model, const char *name)
 	return b;
 }
 
+struct bench *model_find_of(struct model *model, const char *name, uid_t uid)
+{
+	struct bench *bench = model_find(model, name);
+
+	return bench && bench_is_of(bench, uid) ? bench : NULL;
+}
+
 struct bench *model_find_id(struct model *model, uint32_t id)
 {
 	struct bench *b = model->benches;

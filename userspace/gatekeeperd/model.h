@@ -103,6 +103,7 @@ struct bench {
 	struct bench *next;
 	char name[BM_BENCH_NAME_LEN];
 	uint32_t id;
+	uid_t owner;   /* who made or attached it: nobody else but root sees it */
 	uint32_t slot; /* of the host id ranges, created ones */
 	enum bench_origin origin;
 	enum bench_state state;
@@ -173,6 +174,13 @@ int bench_shared_parse(struct json_object *list, uint32_t *ret);
 
 struct bench *model_find(struct model *model, const char *name);
 struct bench *model_find_id(struct model *model, uint32_t id);
+/* Root has all, everybody else what is theirs. */
+static inline bool bench_is_of(const struct bench *bench, uid_t uid)
+{
+	return uid == 0 || bench->owner == uid;
+}
+/* The same as model_find(), and for who has not this one: there is none of that name. */
+struct bench *model_find_of(struct model *model, const char *name, uid_t uid);
 /* A new Bench in the model, or NULL when out of memory. */
 struct bench *model_add(struct model *model, const char *name, uint32_t id);
 void model_remove(struct model *model, struct bench *bench);

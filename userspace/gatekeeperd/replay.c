@@ -45,7 +45,7 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	const char *container = bm_json_string(json, "container");
 	const char *created = bm_json_string(json, "created");
 	struct bench *bench;
-	int64_t slot = 0;
+	int64_t slot = 0, owner = 0;
 
 	/* Ids only grow; those said again are not new. */
 	if (again ? id > d->model.last_bench || model_find_id(&d->model, id)
@@ -60,6 +60,11 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 		return -ENOMEM;
 	bm_json_int(json, "slot", &slot);
 	bench->slot = (uint32_t)slot;
+	/* Without one it is root's: of a ledger from before too. */
+	if (json_object_object_get_ex(json, "owner", NULL) &&
+	    (bm_json_int(json, "owner", &owner) < 0 || owner <= 0 || owner >= UINT32_MAX))
+		return -EBADMSG;
+	bench->owner = (uid_t)owner;
 	snprintf(bench->container, sizeof(bench->container), "%s", container ?: "");
 	snprintf(bench->created, sizeof(bench->created), "%s", created ?: "");
 	bench->begun = true;
