@@ -93,15 +93,35 @@ static void reply_error(struct daemon *d, struct connection *c, const struct bm_
 	connection_reply(d, c, reply);
 }
 
-static int check_role(struct daemon *d, const struct connection *c, const char *op,
-		      struct bm_error *err)
+static int refuse_role(struct daemon *d, const struct connection *c, const char *op,
+		       struct bm_error *err)
 {
-	if (!c->is_operator)
+	if (c->role == PEER_BENCH)
+		return bm_fail(err, EPERM, "operator", "ask for it: `benchmon request`",
+			       "%s: not from inside a Bench", op);
+	if (c->role == PEER_AGENT)
 		return bm_fail(err, EPERM, "operator",
-			       d->config.operators[0] ? "run it as root, or as one of the operators"
-						      : "run it as root",
-			       "%s: uid %u is no operator", op, c->uid);
-	return 0;
+			       "ask for it: `benchmon request`; an operator confirms",
+			       "%s: uid %u is an agent, and no operator", op, c->uid);
+	return bm_fail(err, EPERM, "operator",
+		       d->config.operators[0] ? "run it as root, or as one of the operators"
+					      : "run it as root",
+		       "%s: uid %u is no operator", op, c->uid);
+}
+
+static int check_peer(struct daemon *d, const struct connection *c, const struct request *request,
+		      const struct bm_message *message, struct bm_error *err)
+{
+	int r = 0;
+
+	/* Nothing of who asks matters for what a stranger may ask. */
+	if (request_allowed(request, PEER_STRANGER))
+		return 0;
+	if (c->role != PEER_BENCH)
+		r = peer_check(d, c, message, err);
+	if (r == 0 && !request_allowed(request, c->role))
+		r = refuse_role(d, c, request->op, err);
+	return r;
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -116,9 +136,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);
-	r = request->anyone ? 0 : peer_check(d, c, message, err);
-	if (r == 0 && !request->anyone)
-		r = check_role(d, c, request->op, err);
+	r = check_peer(d, c, request, message, err);
 	if (r == 0)
 		r = request_check(request, message, err);
 	return r < 0 ? r : request->fn(d, c, message, ret_reply, err);

@@ -52,7 +52,8 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
-	bool is_operator;
+	enum peer_role role;
+	uint32_t bench_id; /* of PEER_BENCH; else 0 */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	uint64_t started;  /* its start time, against a reused number; 0: the same */

@@ -27,7 +27,8 @@ int bench_of_request(struct daemon *d, const struct connection *c, struct json_o
 
 	if (!name)
 		return bm_fail(err, EINVAL, "protocol", NULL, "the request names no Bench");
-	*ret = model_find_of(&d->model, name, c->uid);
+	/* Who came by a Bench's own way is no user, whatever number it has. */
+	*ret = c->role == PEER_BENCH ? NULL : model_find_of(&d->model, name, c->uid);
 	if (!*ret)
 		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench \"%s\"",
 			       bm_escape(name, shown, sizeof(shown)));
