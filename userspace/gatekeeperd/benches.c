@@ -13,6 +13,8 @@
 #include "gatekeeperd/chosen.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/owner.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/lifetime.h"
 
@@ -113,6 +115,10 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 	r = check_name(d, given ?: name, err);
 	if (r == 0)
 		r = bm_source_look(message->fds[0], false, c->uid, &source, err);
+	if (r == 0)
+		r = peer_may(c, message->fds[0], false, err);
+	if (r == 0)
+		peer_ids(c, &source, &box.uid, &box.gid);
 	if (r == 0 && !source.directory)
 		r = bm_fail(err, ENOTDIR, "object-kind", "give the root directory of one",
 			    "the root file system is no directory");
@@ -162,6 +168,9 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	struct json_object *fields;
 	int r = bm_cgroup_open(chosen->cgroup, &cgroup, err);
 
+	/* Before anything is done to it, and again when it stands still (lifecycle.c). */
+	if (r == 0)
+		r = container_is_of(chosen->pid, &cgroup, bench->owner, err);
 	if (r == 0)
 		r = bench_refuse_overlap(d, bench, &cgroup, err);
 	if (r < 0)
@@ -203,7 +212,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0)
-		r = chosen_find(container, &chosen, err);
+		r = chosen_find(container, c->uid, &chosen, err);
 	if (r < 0)
 		return r;
 	bench = model_add(&d->model, name, d->model.last_bench + 1);
