@@ -155,9 +155,9 @@ void asks_add(struct model *model, struct ask *ask)
 
 	if (last && *last < ask->number)
 		*last = ask->number;
-	while (*at)
+	while (*at && (*at)->deadline_ns <= ask->deadline_ns)
 		at = &(*at)->next;
-	ask->next = NULL;
+	ask->next = *at;
 	*at = ask;
 }
 

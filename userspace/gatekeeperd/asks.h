@@ -54,7 +54,7 @@ int asks_admit(struct model *model, const struct ask *ask, const struct ask_boun
 	       uint64_t now_ns, struct bm_error *err);
 /* The number that it will have; used up by asks_add(). */
 uint32_t asks_next_number(const struct model *model, uint32_t bench_id);
-/* Takes over ask, at the end of the queue. */
+/* Takes over ask; the queue is in the order of their age. */
 void asks_add(struct model *model, struct ask *ask);
 /* Removes and frees it. */
 void asks_remove(struct model *model, struct ask *ask);
