@@ -43,7 +43,8 @@ static bool awaits(const struct connection *c)
 /* 0: as long as it likes. */
 static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 {
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	    sealing_busy(c->sealing))
 		return 0;
 	return c->heard_ns +
 	       (uint64_t)(awaits(c) ? d->config.confirm_seconds : d->config.idle_seconds) *

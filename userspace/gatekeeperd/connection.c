@@ -132,7 +132,8 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	    sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);

@@ -21,6 +21,7 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
@@ -469,6 +470,8 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 
 	if (!fields)
 		fields = json_object_new_object();
+	if (r == 0)
+		asks_void(d, bench, "the Bench has ended");
 	/* What never came to be has nothing to tell of. */
 	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
 		receipt_write(d, bench, event, fields, reply);

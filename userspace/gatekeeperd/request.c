@@ -19,6 +19,14 @@ int only_root(const struct connection *c, const char *why, struct bm_error *err)
 	return c->uid ? bm_fail(err, EPERM, "root-only", "ask root to do it", "%s", why) : 0;
 }
 
+/* An agent has what was made for it; who came by a Bench's own way is no user, whatever its number.
+ */
+static bool is_of(const struct bench *bench, const struct connection *c)
+{
+	return c->role == PEER_AGENT ? bench->agent == c->uid
+				     : c->role != PEER_BENCH && bench_is_of(bench, c->uid);
+}
+
 int bench_of_request(struct daemon *d, const struct connection *c, struct json_object *request,
 		     struct bench **ret, struct bm_error *err)
 {
@@ -27,9 +35,8 @@ int bench_of_request(struct daemon *d, const struct connection *c, struct json_o
 
 	if (!name)
 		return bm_fail(err, EINVAL, "protocol", NULL, "the request names no Bench");
-	/* Who came by a Bench's own way is no user, whatever number it has. */
-	*ret = c->role == PEER_BENCH ? NULL : model_find_of(&d->model, name, c->uid);
-	if (!*ret)
+	*ret = model_find(&d->model, name);
+	if (!*ret || !is_of(*ret, c))
 		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench \"%s\"",
 			       bm_escape(name, shown, sizeof(shown)));
 	return 0;
@@ -90,6 +97,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add_int(json, "id", b->id);
 	bm_json_add_string(json, "state", state_of(b));
 	bm_json_add_int(json, "owner", b->owner);
+	if (b->agent != BENCH_NO_AGENT)
+		bm_json_add_int(json, "agent", b->agent);
 	bm_json_add_string(json, "origin", bench_origin_name(b->origin));
 	if (b->container[0])
 		bm_json_add_string(json, "container", b->container);
@@ -177,7 +186,7 @@ int request_ls(struct daemon *d, struct connection *c, struct bm_message *messag
 	for (const struct bench *b = d->model.benches; b; b = b->next, i++) {
 		struct json_object *item;
 
-		if (i < offset || !bench_is_of(b, c->uid))
+		if (i < offset || !is_of(b, c))
 			continue;
 		item = bench_to_json(d, b, 0, false, &unused);
 		used += strlen(json_object_to_json_string_ext(item, 0)) + 1;

@@ -169,8 +169,14 @@ def attempts(pid, cgroup, token, sealing, own):
                   not_there("grant", bench=THEIRS, kind="net", destination="192.0.2.1:443",
                             private=False),
                   not_there("grant", bench=THEIRS, kind="listen", port=80, protocol="tcp")],
-        "confirm": [by_rule("confirmation", "confirm", token=token, how="yes"),
+        "confirm": [by_rule("request", "grant", file, request=f"{THEIRS}/r1"),
+                    by_rule("confirmation", "confirm", token=token, how="yes"),
                     by_rule("confirmation", "confirm", token=sealing, how="yes")],
+        "request": [not_there("request", bench=THEIRS, kind="net", target="192.0.2.1:443")],
+        "pending": [nothing_in("pending", "items"),
+                    by_rule("request", "pending", request=f"{THEIRS}/r1")],
+        "reject": [by_rule("request", "reject", request=f"{THEIRS}/r1"),
+                   by_rule("request", "reject", request=f"{NONE}/r1")],
         "revoke": [not_there("revoke", grant=f"{THEIRS}/1"),
                    not_there("revoke", grant=f"{THEIRS}/1", host="example.test"),
                    not_there("revoke", bench=THEIRS, all=True)],
@@ -233,9 +239,13 @@ def others(uid, own, own_of_theirs):
                       other.ask("profile-seal", name="192.0.2.9:443")]
             for token in tokens:
                 check(token["ok"], "the owner is refused", token)
+            asked_for = one.ask("request", bench=THEIRS, kind="net", target="192.0.2.1:443")
+            check(asked_for["ok"] and asked_for["request"]["request"] == f"{THEIRS}/r1", "asked for",
+                  asked_for)
             os.write(offered[1], json.dumps([t["confirm"]["token"] for t in tokens]).encode())
             os.close(stay[1])
             os.read(stay[0], 1)
+            check(one.ask("reject", request=f"{THEIRS}/r1")["ok"], "the request has gone")
 
     holder = forked(hold)
     os.close(offered[1])
