@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # Two operators who are not root: each has a Bench, and nothing of the other's. 1501 and 1502.
-: "${e2e:?}" "${tmp:?}" "${disk:?}"
+: "${e2e:?}" "${tmp:?}" "${disk:?}" "${server:?}"
 
 as() { # UID ARGUMENT...: benchmon, as an operator
 	capture setpriv --reuid "$1" --regid "$1" --groups 65534 benchmon "${@:2}" </dev/null
@@ -126,8 +126,9 @@ case_access() {
 	mkdir "$disk/secret"
 	echo secret | tee "$disk/secret/file" >"$disk/shown"
 	chmod -R go= "$disk/secret"
-	py users access 1501 mine "$disk/secret/file" "$disk/1501/file" "$disk/shown"
-	rm -r "$disk/secret" "$disk/shown"
+	install -o 1501 -g 1501 "$disk/shown" "$disk/1501/again"
+	py users access 1501 mine "$disk/secret/file" "$disk/1501/again" "$disk/shown"
+	rm -r "$disk/secret" "$disk/shown" "$disk/1501/again"
 }
 
 # A directory that all may open, and in it what they may not: the Bench may no more than its user.
@@ -209,16 +210,16 @@ case_profiles() {
 	as 1501 ledger rotate
 	refused 125 '(rule: root-only)'
 	# One host is nobody else's: each has what they confirmed for it.
-	as 1501 grant mine net 192.0.2.1:443 --yes
+	as 1501 grant mine net "$server:8080" --yes
 	did granted
 	[[ $out =~ mine/[0-9]+ ]]
 	what=${BASH_REMATCH[0]}
-	as 1502 grant other net 192.0.2.1:443 --yes
+	as 1502 grant other net "$server:8080" --yes
 	did granted
 	as 1501 revoke "$what"
 	did
 	as 1502 show other
-	did 192.0.2.1:443
+	did "$server:8080"
 	bm revoke other --all
 	did
 	rm -r /etc/benchmon/profiles
@@ -246,7 +247,7 @@ theirs() { # NAME UID: leaves its pid in $pid
 	jq --argjson uid "$2" 'def own: [{containerID: 0, hostID: $uid, size: 1}];
 		.process.terminal = false | .process.args = ["/bin/busybox", "sleep", "infinity"] |
 		.linux.uidMappings = own | .linux.gidMappings = own |
-		del(.linux.cgroupsPath, .linux.resources)' "$dir/config.json" >"$dir/new"
+		.root.readonly = false | del(.linux.cgroupsPath, .linux.resources)' "$dir/config.json" >"$dir/new"
 	mv "$dir/new" "$dir/config.json"
 	chown -R "$2:$2" "$dir" "$group"
 	sh -c 'echo $$ >"$0/cgroup.procs" && cd "$1" && exec setpriv --reuid "$2" --regid "$2" \

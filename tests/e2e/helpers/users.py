@@ -148,7 +148,7 @@ def taken(said):
                 f"there is a Bench {THEIRS} already")
 
 
-def attempts(pid, cgroup, token, sealing, own):
+def attempts(pid, cgroup, token, second, own):
     file = lambda: [opened(own)]
     grant = {"kind": "file", "source": own, "rights": "ro", "idmap": True}
     return {
@@ -171,7 +171,7 @@ def attempts(pid, cgroup, token, sealing, own):
                   not_there("grant", bench=THEIRS, kind="listen", port=80, protocol="tcp")],
         "confirm": [by_rule("request", "grant", file, request=f"{THEIRS}/r1"),
                     by_rule("confirmation", "confirm", token=token, how="yes"),
-                    by_rule("confirmation", "confirm", token=sealing, how="yes")],
+                    by_rule("confirmation", "confirm", token=second, how="yes")],
         "request": [not_there("request", bench=THEIRS, kind="net", target="192.0.2.1:443")],
         "pending": [nothing_in("pending", "items"),
                     by_rule("request", "pending", request=f"{THEIRS}/r1")],
@@ -197,7 +197,7 @@ def attempts(pid, cgroup, token, sealing, own):
         "profile-unseal": [by_rule("root-only", "profile-unseal", name="apt"),
                            by_rule("root-only", "profile-unseal", name="192.0.2.7:443")],
         "profile-pending": [by_rule("confirmation", "profile-pending", token=token),
-                            by_rule("confirmation", "profile-pending", token=sealing)],
+                            by_rule("confirmation", "profile-pending", token=second)],
         "exec": [not_there("exec", pipes, bench=THEIRS, argv=["true"], env={}, tty=False)],
     }
 
@@ -236,7 +236,7 @@ def others(uid, own, own_of_theirs):
         with Client() as one, Client() as other:
             tokens = [one.ask("grant", [opened(os.path.dirname(own_of_theirs))], bench=THEIRS, kind="file",
                               source="x", dest="/in/more", rights="ro", idmap=True),
-                      other.ask("profile-seal", name="192.0.2.9:443")]
+                      other.ask("grant", bench=THEIRS, kind="listen", port=80, protocol="tcp")]
             for token in tokens:
                 check(token["ok"], "the owner is refused", token)
             asked_for = one.ask("request", bench=THEIRS, kind="net", target="192.0.2.1:443")
