@@ -21,10 +21,12 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/owner.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
@@ -141,6 +143,9 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
+	/* Each line says whose it is, so that each can be shown to them alone. */
+	if (bench->owner)
+		bm_json_add_int(fields, "owner", bench->owner);
 	json_object_get(fields);
 	r = daemon_record(d, event, fields, err);
 	if (r == 0 && !d->restating)
@@ -149,10 +154,22 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 	return r;
 }
 
+/* To who has not that one, without its name. */
+static const char *shown_to(const struct bench *bench, const struct bench *other,
+			    char name[BM_BENCH_NAME_LEN + 8])
+{
+	if (!bench_is_of(other, bench->owner))
+		return "a Bench";
+	snprintf(name, BM_BENCH_NAME_LEN + 8, "Bench %s", other->name);
+	return name;
+}
+
 /* One subtree, one Bench: nested ones would each be half of what decides. */
 int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			 const struct bm_cgroup_ref *cgroup, struct bm_error *err)
 {
+	char name[BM_BENCH_NAME_LEN + 8];
+
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		size_t ours = strlen(cgroup->path), theirs = strlen(b->cgroup.path);
 		size_t common = ours < theirs ? ours : theirs;
@@ -161,11 +178,11 @@ int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			continue;
 		if (ours == theirs)
 			return bm_fail(err, EEXIST, "one-bench", "detach that first",
-				       "the container is Bench %s already", b->name);
+				       "the container is %s already", shown_to(bench, b, name));
 		if (cgroup->path[common] == '/' || b->cgroup.path[common] == '/')
 			return bm_fail(err, EBUSY, "one-bench", "attach the container itself",
-				       "cgroup %s lies above or below that of Bench %s",
-				       cgroup->path, b->name);
+				       "cgroup %s lies above or below that of %s", cgroup->path,
+				       shown_to(bench, b, name));
 	}
 	return 0;
 }
@@ -327,6 +344,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bench_hold(d, bench, how->waiting && !how->runtime_root ? how->rootfs : NULL,
 			       err);
+	if (r == 0 && !ours)
+		r = target_is_of(&bench->target, &bench->cgroup, bench->owner, err);
 	if (r == 0)
 		r = bm_admit(&bench->target, &bench->cgroup, how->rootfs || ours, err);
 	/* What benchmon makes shares nothing. */
@@ -451,6 +470,8 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 
 	if (!fields)
 		fields = json_object_new_object();
+	if (r == 0)
+		asks_void(d, bench, "the Bench has ended");
 	/* What never came to be has nothing to tell of. */
 	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
 		receipt_write(d, bench, event, fields, reply);
