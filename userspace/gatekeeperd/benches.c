@@ -220,6 +220,7 @@ int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, cons
 {
 	struct pending *p = &c->pending;
 	struct bench *bench = NULL;
+	uint64_t said = bm_ledger_head(d->ledger)->n;
 	struct bm_source now;
 	int r = bm_source_look(p->fd, false, c->uid, &now, err);
 
@@ -235,7 +236,7 @@ int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, cons
 	if (r == 0)
 		r = make(d, c, p, p->fd, ask, &bench, err);
 	pending_drop(c);
-	ask_answered(d, c, ask, r, how, bench, NULL);
+	ask_answered(d, c, ask, r, said, how, bench, NULL);
 	if (r == 0)
 		*ret_reply = bench_reply(d, bench);
 	return r;

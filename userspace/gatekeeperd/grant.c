@@ -454,11 +454,11 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
 				   : listen_grant(d, bench, g, err);
 	pending_drop(c);
-	ask_answered(d, c, ask, r, how, bench, g);
 	if (r < 0) {
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
 		if (bm_ledger_head(d->ledger)->n != said)
 			record_failed(d, bench, g);
+		ask_answered(d, c, ask, r, said, how, bench, g);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);
@@ -467,6 +467,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
+	ask_answered(d, c, ask, 0, said, how, bench, g);
 	bench_add_grant(bench, TAKE_PTR(g));
 	if (seals)
 		sealing_settle(d, c->sealing, *ret_reply);
