@@ -14,6 +14,7 @@
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
@@ -43,6 +44,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
 	clients_gone(d);
+	if (c->role == PEER_BENCH)
+		door_left(d, c);
 	ending_unheard(c->ending);
 	c->ending = NULL;
 	if (c->streaming)
@@ -61,9 +64,10 @@ static void reply_with(struct daemon *d, struct connection *c, struct json_objec
 		json_object_put(reply);
 		return;
 	}
-	r = bm_send(c->watch.fd, reply, fds, fd_count);
+	r = c->role == PEER_BENCH ? door_reply(c, reply)
+				  : bm_send(c->watch.fd, reply, fds, fd_count);
 	if (r < 0) {
-		if (r != -EPIPE && r != -ECONNRESET)
+		if (r != -EPIPE && r != -ECONNRESET && c->role != PEER_BENCH)
 			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid,
 				   strerror(-r));
 		connection_close(d, c);
@@ -182,7 +186,8 @@ void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 		stream_continue(d, c);
 	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || c->dead)
 		return;
-	r = bm_receive(w->fd, &message, &err);
+	r = c->role == PEER_BENCH ? door_receive(d, c, &message, &err)
+				  : bm_receive(w->fd, &message, &err);
 	if (r == -EAGAIN)
 		return;
 	if (r < 0 && !err.code) {

@@ -52,6 +52,7 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
+	gid_t gid; /* of PEER_BENCH */
 	bool is_operator;
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
@@ -103,6 +104,8 @@ struct daemon {
 	struct execution *executions;
 	struct ending *endings;
 	struct init_watch *inits; /* lifecycle.c */
+	struct door *doors;       /* door.h */
+	struct watch door_timer;
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;

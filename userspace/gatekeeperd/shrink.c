@@ -106,7 +106,7 @@ static const char *const waiting[] = {
 };
 
 static const char *const sockets[] = {
-	"socket",     "socketpair", "bind",        "accept4",  "sendto",  "recvfrom", "recvmsg",
+	"socket",     "socketpair", "bind",        "listen",   "accept4", "sendto", "recvfrom", "recvmsg",
 	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
 };
 
