@@ -30,6 +30,7 @@
 #define SECOND_NS 1000000000ull
 /* Who is here is not served without some: a peer is looked up, a file is opened. */
 #define DESCRIPTORS_KEPT 64
+#define STRANGERS_MAX 16
 #define GROUPS_MAX 65536 /* as the kernel's NGROUPS_MAX */
 
 /* --- for how long --- */
@@ -147,16 +148,23 @@ static bool in_group(int socket, gid_t first, gid_t wanted)
 	return false;
 }
 
-static bool is_operator(const struct daemon *d, int socket, const struct ucred *peer)
+static enum peer_role role_of(const struct config *config, int socket, const struct ucred *peer)
 {
-	return peer->uid == 0 ||
-	       (d->config.operators[0] && in_group(socket, peer->gid, d->config.operators_gid));
+	if (peer->uid == 0 ||
+	    (config->operators[0] && in_group(socket, peer->gid, config->operators_gid)))
+		return PEER_OPERATOR;
+	if (config->agents[0] && in_group(socket, peer->gid, config->agents_gid))
+		return PEER_AGENT;
+	return PEER_STRANGER;
 }
 
-/* Whether one more of uid's fits: nobody takes what is root's, nor what is everybody else's. */
-static bool has_room(const struct daemon *d, uid_t uid)
+/*
+ * Whether one more of uid's fits: nobody takes what is root's, nor what is everybody else's. They
+ * can all come where two groups may (set_mode()): who may ask nothing takes next to nothing.
+ */
+static bool has_room(const struct daemon *d, uid_t uid, enum peer_role role)
 {
-	int64_t all = 0, others = 0, own = 0;
+	int64_t all = 0, others = 0, own = 0, strangers = 0;
 
 	for (const struct connection *c = d->connections; c; c = c->next) {
 		/* Each Bench has its own few (door.c). */
@@ -165,9 +173,12 @@ static bool has_room(const struct daemon *d, uid_t uid)
 		all += !c->dead;
 		others += !c->dead && c->uid != 0;
 		own += !c->dead && c->uid == uid;
+		strangers += !c->dead && c->role == PEER_STRANGER;
 	}
 	if (uid == 0)
 		return all < d->config.max_connections;
+	if (role == PEER_STRANGER && strangers >= STRANGERS_MAX)
+		return false;
 	return own < d->config.max_connections_per_user &&
 	       others < d->config.max_connections - CONFIG_RESERVED;
 }
@@ -191,7 +202,8 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 	int size = 4 * BM_MESSAGE_MAX;
 	int pidfd = clients_peer(*fd, peer->pid);
 	/* One that has ended in between is nobody, and is told so when it asks. */
-	bool fits = pidfd != -ENFILE && *fd < d->descriptors && has_room(d, peer->uid);
+	enum peer_role role = role_of(&d->config, *fd, peer);
+	bool fits = pidfd != -ENFILE && *fd < d->descriptors && has_room(d, peer->uid, role);
 	struct connection *c = fits ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
@@ -202,7 +214,7 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 	setsockopt(*fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	c->pid = peer->pid;
 	c->uid = peer->uid;
-	c->is_operator = is_operator(d, *fd, peer);
+	c->role = role;
 	c->pidfd = pidfd;
 	c->pending.fd = c->pending.tree = -1;
 	c->watch = (struct watch){ .fd = *fd, .ready = on_connection };
@@ -238,13 +250,15 @@ static void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 
 /* --- where --- */
 
-/* The socket lets in whom we would listen to, and no one else. */
+/* The socket lets in whom we would listen to; a file has one group, so where two may all can. */
 static int set_mode(const struct daemon *d, const char *path, struct bm_error *err)
 {
-	bool group = d->config.operators[0];
+	const struct config *config = &d->config;
+	bool operators = config->operators[0], agents = config->agents[0];
+	gid_t group = operators ? config->operators_gid : agents ? config->agents_gid : 0;
+	mode_t mode = operators && agents ? 0666 : operators || agents ? 0660 : 0600;
 
-	if (chown(path, 0, group ? d->config.operators_gid : 0) < 0 ||
-	    chmod(path, group ? 0660 : 0600) < 0)
+	if (chown(path, 0, group) < 0 || chmod(path, mode) < 0)
 		return bm_fail_errno(err, errno, "%s", path);
 	return 0;
 }

@@ -128,19 +128,33 @@ static bool peer_refused(struct daemon *d, const struct connection *c)
 	return poll(&polled, 1, 0) != 0; /* it has ended, and the number may be another's */
 }
 
-static int check_peer(struct daemon *d, const struct connection *c, const char *op,
+static int refuse_role(struct daemon *d, const struct connection *c, const char *op,
+		       struct bm_error *err)
+{
+	if (c->role == PEER_BENCH)
+		return bm_fail(err, EPERM, "operator", "ask for it: `benchmon request`",
+			       "%s: not from inside a Bench", op);
+	if (c->role == PEER_AGENT)
+		return bm_fail(err, EPERM, "operator",
+			       "ask for it: `benchmon request`; an operator confirms",
+			       "%s: uid %u is an agent, and no operator", op, c->uid);
+	return bm_fail(err, EPERM, "operator",
+		       d->config.operators[0] ? "run it as root, or as one of the operators"
+					      : "run it as root",
+		       "%s: uid %u is no operator", op, c->uid);
+}
+
+static int check_peer(struct daemon *d, const struct connection *c, const struct request *request,
 		      struct bm_error *err)
 {
-	if (peer_refused(d, c))
+	/* Nothing of who asks matters for what a stranger may ask. */
+	if (request_allowed(request, PEER_STRANGER))
+		return 0;
+	if (c->role != PEER_BENCH && peer_refused(d, c))
 		return bm_fail(err, EPERM, "not-from-inside", NULL,
 			       "process %d runs in a Bench, or has gone before it was seen",
 			       c->pid);
-	if (!c->is_operator)
-		return bm_fail(err, EPERM, "operator",
-			       d->config.operators[0] ? "run it as root, or as one of the operators"
-						      : "run it as root",
-			       "%s: uid %u is no operator", op, c->uid);
-	return 0;
+	return request_allowed(request, c->role) ? 0 : refuse_role(d, c, request->op, err);
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -155,7 +169,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);
-	r = request->anyone ? 0 : check_peer(d, c, request->op, err);
+	r = check_peer(d, c, request, err);
 	if (r == 0)
 		r = request_check(request, message, err);
 	return r < 0 ? r : request->fn(d, c, message, ret_reply, err);

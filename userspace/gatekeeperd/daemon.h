@@ -53,7 +53,8 @@ struct connection {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid; /* of PEER_BENCH */
-	bool is_operator;
+	enum peer_role role;
+	uint32_t bench_id; /* of PEER_BENCH; else 0 */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	struct pending pending;
