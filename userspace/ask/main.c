@@ -55,7 +55,8 @@ static int reach(int *ret_socket, struct bm_error *err)
 
 	if (r == -ENOENT)
 		return bm_fail(err, ENOENT, NULL, "ask whoever runs this Bench",
-			       "there is no " ASK_SOCKET ": this is no Bench, or one that can't ask");
+			       "there is no " ASK_SOCKET
+			       ": this is no Bench, or one that can't ask");
 	if (r == -ECONNREFUSED)
 		return bm_fail(err, ECONNREFUSED, NULL, "try again later",
 			       "gatekeeperd does not run, and nothing can be granted meanwhile");
@@ -90,23 +91,65 @@ static int version(const struct ask *ask, struct bm_error *err)
 	return 0;
 }
 
+static const char *text_of(struct json_object *json, const char *key, char shown[256])
+{
+	return bm_escape(bm_json_string(json, key) ?: "-", shown, 256);
+}
+
+/* The exit code: 0 once it is confirmed. */
+static int await(const struct ask *ask, int socket, struct bm_error *err)
+{
+	automessage message = {};
+	struct json_object *outcome;
+	const char *what;
+	char id[256], word[256], got[256];
+	int r = bm_receive(socket, &message, err);
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "gatekeeperd has gone; ask again");
+	outcome = bm_json_get(message.json, "outcome", json_type_object);
+	what = outcome ? bm_json_string(outcome, "what") : NULL;
+	if (!what)
+		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"outcome\"");
+	if (ask->json) {
+		print_json(stdout, outcome);
+	} else {
+		printf("%s %s", text_of(outcome, "request", id), text_of(outcome, "what", word));
+		if (bm_json_string(outcome, "grant"))
+			printf(": %s", text_of(outcome, "grant", got));
+		if (bm_json_string(outcome, "why"))
+			printf(": \"%s\"", text_of(outcome, "why", got));
+		putchar('\n');
+	}
+	return strcmp(what, "confirmed") ? ASK_REFUSED : 0;
+}
+
 static int request(const struct ask *ask, struct bm_error *err)
 {
 	autojson *message = NULL, *reply = NULL;
+	struct json_object *item;
 	autoclose socket = -1;
+	char id[256];
 	int r = ask_request(ask, &message, err);
 
+	/* Said before anything was asked: what was typed can't be. */
+	if (r == -EINVAL)
+		return report(ask->json, err, ASK_USAGE);
 	if (r == 0)
 		r = reach(&socket, err);
 	if (r == 0)
 		r = bm_call(socket, "request", message, NULL, 0, &reply, err);
 	if (r < 0)
 		return r;
+	item = bm_json_get(reply, "request", json_type_object);
+	if (!item)
+		return bm_fail(err, EPROTO, "protocol", NULL, "the reply has no \"request\"");
 	if (ask->json)
-		print_json(stdout, reply);
+		print_json(stdout, item);
 	else
-		printf("asked\n");
-	return 0;
+		printf("%s awaits an operator\n", text_of(item, "request", id));
+	fflush(stdout);
+	return ask->wait ? await(ask, socket, err) : 0;
 }
 
 /* A full disk behind stdout must not pass for success. */

@@ -140,6 +140,7 @@ static int check_text(const char *text, struct bm_error *err)
 				 bm_escape(text, shown, sizeof(shown)));
 }
 
+/* The host's name for it: a path from here would mean something else there. */
 static int add_file(const char *what, struct json_object *request, struct bm_error *err)
 {
 	struct cli_spec spec;
@@ -147,7 +148,9 @@ static int add_file(const char *what, struct json_object *request, struct bm_err
 
 	if (r < 0)
 		return r;
-	bm_json_add_string(request, "source", spec.source);
+	if (*spec.source != '/')
+		return usage(err, spec.source, "name it as the host does, from / on");
+	bm_json_add_string(request, "target", spec.source);
 	if (*spec.dest)
 		bm_json_add_string(request, "dest", spec.dest);
 	bm_json_add_string(request, "rights", spec.rights);
@@ -167,11 +170,12 @@ int ask_request(const struct ask *ask, struct json_object **ret, struct bm_error
 	bm_json_add_string(request, "why", ask->why);
 	if (ask->seconds)
 		bm_json_add_int(request, "for", ask->seconds);
+	if (ask->wait)
+		bm_json_add_bool(request, "wait", true);
 	if (!strcmp(ask->kind, "file"))
 		r = add_file(ask->what, request, err);
 	else
-		bm_json_add_string(request,
-				   strcmp(ask->kind, "broker") ? "destination" : "name", ask->what);
+		bm_json_add_string(request, "target", ask->what);
 	if (r == 0)
 		*ret = TAKE_PTR(request);
 	return r;

@@ -37,8 +37,8 @@ bool bm_door_there(uint32_t bench);
 int bm_door_listen(const int *sockets, size_t count, struct bm_error *err);
 
 /*
- * Mounts it in target, ro, nosuid, nodev; own are the mounts that are the Bench's. *ret_dir (O_PATH)
- * is the directory.
+ * Mounts it in target, ro, nosuid, nodev; own are the mounts that are the Bench's. *ret_dir
+ * (O_PATH) is the directory.
  */
 int bm_door_mount(uint32_t bench, const struct bm_target *target, const struct bm_own_list *own,
 		  int *ret_dir, struct bm_error *err);

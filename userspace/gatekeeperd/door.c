@@ -374,9 +374,9 @@ int doors_begin(struct daemon *d, struct bm_error *err)
 	struct bm_error without = {};
 	int r;
 
-	d->door_timer = (struct watch){ .fd = timerfd_create(CLOCK_MONOTONIC,
-							     TFD_CLOEXEC | TFD_NONBLOCK),
-					.ready = on_timer };
+	d->door_timer =
+		(struct watch){ .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+				.ready = on_timer };
 	r = d->door_timer.fd < 0 ? -errno : daemon_watch(d, &d->door_timer, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "timer");
