@@ -154,7 +154,9 @@ static int check_peer(struct daemon *d, const struct connection *c, const struct
 		return bm_fail(err, EPERM, "not-from-inside", NULL,
 			       "process %d runs in a Bench, or has gone before it was seen",
 			       c->pid);
-	return request_allowed(request, c->role) ? 0 : refuse_role(d, c, request->op, err);
+	if (!request_allowed(request, c->role) || (c->role == PEER_BENCH && !door_takes(request)))
+		return refuse_role(d, c, request->op, err);
+	return 0;
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -211,6 +213,8 @@ void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 	clients_touch(d, c);
 	if (r == 0)
 		r = dispatch(d, c, &message, &reply, &err);
+	if (r < 0 && c->role == PEER_BENCH)
+		door_refused(d, c, &err);
 	connection_answer(d, c, r, reply, &err);
 	if (c->streaming && !c->dead)
 		stream_continue(d, c);

@@ -33,6 +33,7 @@ struct door {
 	unsigned connections;
 	unsigned tokens;
 	uint64_t filled_ns;
+	uint64_t refused; /* what it asked and may not */
 	bool watched; /* its socket is */
 	bool paused;  /* and none of its connections is either, until there are tokens */
 	bool dead;
@@ -45,11 +46,6 @@ static struct door *door_of(const struct daemon *d, uint32_t bench)
 	while (door && (door->dead || door->bench != bench))
 		door = door->next;
 	return door;
-}
-
-bool door_is_open(const struct daemon *d, const struct bench *bench)
-{
-	return door_of(d, bench->id);
 }
 
 /* --- the pace --- */
@@ -212,9 +208,37 @@ int door_receive(struct daemon *d, struct connection *c, struct bm_message *ret,
 	if (r == -EAGAIN)
 		return r;
 	spend(d, door);
-	if (r < 0 && err->code)
-		daemon_log(LOG_LEVEL_INFO, "Bench %s: at its door: %s", bench->name, err->message);
 	return r;
+}
+
+/* A Bench asks, and is told nothing else of us. */
+bool door_takes(const struct request *request)
+{
+	return !strcmp(request->op, "version") || !strcmp(request->op, "request");
+}
+
+/* No faster than the pace. */
+void door_refused(struct daemon *d, struct connection *c, const struct bm_error *err)
+{
+	struct door *door = door_of(d, c->bench_id);
+	struct bench *bench = model_find_id(&d->model, c->bench_id);
+
+	if (!door || !bench)
+		return;
+	door->refused++;
+	daemon_log(LOG_LEVEL_INFO, "Bench %s: at its door: %s", bench->name, err->message);
+}
+
+void door_add(const struct daemon *d, const struct bench *bench, struct json_object *json)
+{
+	struct door *door = door_of(d, bench->id);
+	struct json_object *part;
+
+	if (!door)
+		return;
+	part = json_object_new_object();
+	bm_json_add_int(part, "refused", (int64_t)door->refused);
+	bm_json_add(json, "door", part);
 }
 
 /*

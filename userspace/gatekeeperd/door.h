@@ -24,12 +24,16 @@ void door_open(struct daemon *d, struct bench *bench, struct bm_own_list *own);
 void doors_reopen(struct daemon *d);
 /* Nobody gets in any more, who is there is hung up on, and nothing of it stays. */
 void door_close(struct daemon *d, struct bench *bench);
-/* The Bench has one. */
-bool door_is_open(const struct daemon *d, const struct bench *bench);
+/* "door" of its B, if it has one. */
+void door_add(const struct daemon *d, const struct bench *bench, struct json_object *json);
 
 /* connection.c: one message of a connection that came in there; -EAGAIN: not now. */
 int door_receive(struct daemon *d, struct connection *c, struct bm_message *ret,
 		 struct bm_error *err);
+/* Whether it may be asked there, whoever else may ask it. */
+bool door_takes(const struct request *request);
+/* It was refused: counted, and logged. */
+void door_refused(struct daemon *d, struct connection *c, const struct bm_error *err);
 int door_reply(struct connection *c, struct json_object *reply);
 /* A connection has been closed. */
 void door_left(struct daemon *d, struct connection *c);
