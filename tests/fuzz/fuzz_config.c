@@ -24,6 +24,9 @@ static void within_bounds(const struct config *c)
 	MUST(c->max_connections_per_user >= 1 && c->max_connections_per_user <= 4096);
 	MUST(c->idle_seconds >= 5 && c->idle_seconds <= 86400);
 	MUST(c->confirm_seconds >= 10 && c->confirm_seconds <= 86400);
+	MUST(c->request_seconds >= 5 && c->request_seconds <= 86400);
+	MUST(c->max_requests >= 1 && c->max_requests <= 1024);
+	MUST(c->max_requests_each >= 1 && c->max_requests_each <= 64);
 	MUST(c->events_max_bytes >= 65536 && c->events_max_bytes <= 1 << 30);
 }
 

@@ -39,6 +39,7 @@ static void all_of_it(void **state)
 		"{\"log_level\":\"debug\",\"operators\":\"bench-ops\",\"agents\":\"bots\","
 		"\"max_connections\":32,\"max_connections_per_user\":4096,\"idle_seconds\":5,"
 		"\"confirm_seconds\":86400,"
+		"\"request_seconds\":86400,\"max_requests\":1024,\"max_requests_each\":64,"
 		"\"events_max_bytes\":1073741824}";
 	struct config config = {};
 	autojson *json = NULL;
@@ -107,6 +108,9 @@ static void refused(void **state)
 		{ "{\"idle_seconds\":-1}", "from 5 to 86400" },
 		{ "{\"confirm_seconds\":9}", "from 10 to 86400" },
 		{ "{\"confirm_seconds\":18446744073709551626}", "from 10 to 86400" },
+		{ "{\"request_seconds\":4}", "from 5 to 86400" },
+		{ "{\"max_requests\":0}", "from 1 to 1024" },
+		{ "{\"max_requests_each\":65}", "from 1 to 64" },
 		{ "{\"events_max_bytes\":65535}", "from 65536 to 1073741824" },
 		{ "{\"events_max_bytes\":{}}", "from 65536 to 1073741824" },
 	};
@@ -256,7 +260,7 @@ static void the_schema_is_understood(void **state)
 		(void)key;
 		schema_keywords(rules);
 	}
-	assert_int_equal(json_object_object_length(known), 8);
+	assert_int_equal(json_object_object_length(known), 11);
 }
 
 static void levels(void **state)

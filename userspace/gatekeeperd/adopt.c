@@ -162,7 +162,7 @@ static int find(struct daemon *d, struct connection *c, struct bm_message *messa
 		struct bench **ret_bench, struct volume **ret, struct bm_error *err)
 {
 	int64_t number;
-	int r = bench_of_request(d, message->json, ret_bench, err);
+	int r = bench_of_request(d, c, message->json, ret_bench, err);
 
 	if (r < 0)
 		return r;

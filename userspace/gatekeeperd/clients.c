@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "gatekeeperd/door.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/sealing.h"
 
 /* SO_PEERPIDFD: since 6.5 the peer itself, not only its number. */
@@ -31,7 +32,6 @@
 /* Who is here is not served without some: a peer is looked up, a file is opened. */
 #define DESCRIPTORS_KEPT 64
 #define STRANGERS_MAX 16
-#define GROUPS_MAX 65536 /* as the kernel's NGROUPS_MAX */
 
 /* --- for how long --- */
 
@@ -44,7 +44,8 @@ static bool awaits(const struct connection *c)
 /* 0: as long as it likes. */
 static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 {
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	    sealing_busy(c->sealing))
 		return 0;
 	if (c->role == PEER_BENCH)
 		return door_deadline(c);
@@ -128,32 +129,12 @@ int clients_peer(int socket, pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* By the groups that it had when it connected, as the kernel knows them. */
-static bool in_group(int socket, gid_t first, gid_t wanted)
-{
-	autofree gid_t *groups = NULL;
-	socklen_t len = 0;
-
-	if (first == wanted)
-		return true;
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE ||
-	    len > GROUPS_MAX * sizeof(gid_t))
-		return false;
-	groups = malloc(len);
-	if (!groups || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
-		return false;
-	for (size_t i = 0; i < len / sizeof(gid_t); i++)
-		if (groups[i] == wanted)
-			return true;
-	return false;
-}
-
 static enum peer_role role_of(const struct config *config, int socket, const struct ucred *peer)
 {
 	if (peer->uid == 0 ||
-	    (config->operators[0] && in_group(socket, peer->gid, config->operators_gid)))
+	    (config->operators[0] && peer_has_group(socket, config->operators_gid)))
 		return PEER_OPERATOR;
-	if (config->agents[0] && in_group(socket, peer->gid, config->agents_gid))
+	if (config->agents[0] && peer_has_group(socket, config->agents_gid))
 		return PEER_AGENT;
 	return PEER_STRANGER;
 }
@@ -212,10 +193,8 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 		return;
 	}
 	setsockopt(*fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	c->pid = peer->pid;
-	c->uid = peer->uid;
+	peer_take(c, peer, pidfd);
 	c->role = role;
-	c->pidfd = pidfd;
 	c->pending.fd = c->pending.tree = -1;
 	c->watch = (struct watch){ .fd = *fd, .ready = on_connection };
 	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {
@@ -317,6 +296,9 @@ int clients_listen(struct daemon *d, const char *path, struct bm_error *err)
 
 	if (r == 0)
 		r = set_mode(d, ours ? path : there, err);
+	/* Each message then says who has written it: what is accepted there inherits it. */
+	if (r == 0 && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0)
+		r = bm_fail_errno(err, errno, "SO_PASSCRED");
 	if (r == 0 && ours && listen(fd, BACKLOG) < 0)
 		r = bm_fail_errno(err, errno, "listen at %s", path);
 	if (r == 0)

@@ -19,6 +19,9 @@ const struct config config_default = {
 	.max_connections_per_user = 64,
 	.idle_seconds = 60,
 	.confirm_seconds = 600,
+	.request_seconds = 900,
+	.max_requests = 64,
+	.max_requests_each = 8,
 	.events_max_bytes = 16 << 20,
 };
 
@@ -31,6 +34,9 @@ static const struct {
 	{ "max_connections_per_user", offsetof(struct config, max_connections_per_user), 1, 4096 },
 	{ "idle_seconds", offsetof(struct config, idle_seconds), 5, 86400 },
 	{ "confirm_seconds", offsetof(struct config, confirm_seconds), 10, 86400 },
+	{ "request_seconds", offsetof(struct config, request_seconds), 5, 86400 },
+	{ "max_requests", offsetof(struct config, max_requests), 1, 1024 },
+	{ "max_requests_each", offsetof(struct config, max_requests_each), 1, 64 },
 	{ "events_max_bytes", offsetof(struct config, events_max_bytes), 65536, 1 << 30 },
 };
 

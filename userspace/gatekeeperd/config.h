@@ -23,9 +23,12 @@ struct config {
 	gid_t operators_gid, agents_gid; /* config_resolve() */
 	int64_t max_connections;
 	int64_t max_connections_per_user; /* but root */
-	int64_t idle_seconds;     /* after which a connection that waits for nothing is closed */
-	int64_t confirm_seconds;  /* after which one that awaits a confirmation is */
-	int64_t events_max_bytes; /* of the file of events, before it is rotated */
+	int64_t idle_seconds;      /* after which a connection that waits for nothing is closed */
+	int64_t confirm_seconds;   /* after which one that awaits a confirmation is */
+	int64_t request_seconds;   /* after which a request that nobody decided expires */
+	int64_t max_requests;      /* pending, in all */
+	int64_t max_requests_each; /* of one who asks, and for one Bench */
+	int64_t events_max_bytes;  /* of the file of events, before it is rotated */
 };
 
 extern const struct config config_default;

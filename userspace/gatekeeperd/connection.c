@@ -3,7 +3,6 @@
 #include "gatekeeperd/daemon.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,6 +15,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
 
@@ -97,37 +97,6 @@ static void reply_error(struct daemon *d, struct connection *c, const struct bm_
 	connection_reply(d, c, reply);
 }
 
-static bool in_bench(struct daemon *d, const char *path)
-{
-	for (struct bench *b = d->model.benches; b; b = b->next) {
-		size_t len = strlen(b->cgroup.path);
-
-		if (len && !strncmp(path, b->cgroup.path, len) && (!path[len] || path[len] == '/'))
-			return true;
-	}
-	return false;
-}
-
-/*
- * A task of a Bench may not even ask. Looked up for every request, since a peer may have come into
- * a Bench after it connected, and only while it is there to be looked at: one that connects, hands
- * the socket on and dies is nobody.
- */
-static bool peer_refused(struct daemon *d, const struct connection *c)
-{
-	struct pollfd polled = { c->pidfd, POLLIN, 0 };
-	char path[BM_CGROUP_PATH];
-	int r;
-
-	if (c->pidfd < 0)
-		return true;
-	r = bm_cgroup_of_pid(c->pid, path, NULL);
-	/* -EXDEV: in the root cgroup, so in no Bench. */
-	if (r < 0 ? r != -EXDEV : in_bench(d, path))
-		return true;
-	return poll(&polled, 1, 0) != 0; /* it has ended, and the number may be another's */
-}
-
 static int refuse_role(struct daemon *d, const struct connection *c, const char *op,
 		       struct bm_error *err)
 {
@@ -145,18 +114,19 @@ static int refuse_role(struct daemon *d, const struct connection *c, const char 
 }
 
 static int check_peer(struct daemon *d, const struct connection *c, const struct request *request,
-		      struct bm_error *err)
+		      const struct bm_message *message, struct bm_error *err)
 {
+	int r = 0;
+
 	/* Nothing of who asks matters for what a stranger may ask. */
 	if (request_allowed(request, PEER_STRANGER))
 		return 0;
-	if (c->role != PEER_BENCH && peer_refused(d, c))
-		return bm_fail(err, EPERM, "not-from-inside", NULL,
-			       "process %d runs in a Bench, or has gone before it was seen",
-			       c->pid);
-	if (!request_allowed(request, c->role) || (c->role == PEER_BENCH && !door_takes(request)))
-		return refuse_role(d, c, request->op, err);
-	return 0;
+	if (c->role != PEER_BENCH)
+		r = peer_check(d, c, message, err);
+	if (r == 0 &&
+	    (!request_allowed(request, c->role) || (c->role == PEER_BENCH && !door_takes(request))))
+		r = refuse_role(d, c, request->op, err);
+	return r;
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -167,11 +137,12 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	    sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);
-	r = check_peer(d, c, request, err);
+	r = check_peer(d, c, request, message, err);
 	if (r == 0)
 		r = request_check(request, message, err);
 	return r < 0 ? r : request->fn(d, c, message, ret_reply, err);

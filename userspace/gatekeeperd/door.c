@@ -19,7 +19,8 @@
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/lifecycle.h"
 
-#define CONNECTIONS_MAX 2
+/* Some may wait for an answer, and one can still ask. */
+#define CONNECTIONS_MAX 4
 #define MESSAGE_MAX 4096
 #define IDLE_NS 10000000000ull
 /* What is taken from a Bench, connections and messages, at once and by the second. */
@@ -34,8 +35,8 @@ struct door {
 	unsigned tokens;
 	uint64_t filled_ns;
 	uint64_t refused; /* what it asked and may not */
-	bool watched; /* its socket is */
-	bool paused;  /* and none of its connections is either, until there are tokens */
+	bool watched;     /* its socket is */
+	bool paused;      /* and none of its connections is either, until there are tokens */
 	bool dead;
 };
 

@@ -244,7 +244,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	autofree char **env_list = NULL;
 	struct bench *bench;
 	struct bm_exec exec;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = bench_of_request(d, c, message->json, &bench, err);
 
 	(void)ret_reply; /* given by the report */
 	if (r == 0)

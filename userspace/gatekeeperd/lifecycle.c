@@ -21,6 +21,7 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/door.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
@@ -142,6 +143,9 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
+	/* Each line says whose it is, so that each can be shown to them alone. */
+	if (bench->owner)
+		bm_json_add_int(fields, "owner", bench->owner);
 	json_object_get(fields);
 	r = daemon_record(d, event, fields, err);
 	if (r == 0 && !d->restating)
@@ -457,6 +461,8 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 
 	if (!fields)
 		fields = json_object_new_object();
+	if (r == 0)
+		asks_void(d, bench, "the Bench has ended");
 	/* What never came to be has nothing to tell of. */
 	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
 		receipt_write(d, bench, event, fields, reply);

@@ -21,6 +21,7 @@
 #include "bench/launcher.h"
 #include "bench/pin.h"
 #include "gatekeeperd/arguments.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
@@ -125,6 +126,7 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	recall_review(d);
 	lifetime_review(d);
 	endings_review(d);
+	asks_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)

@@ -7,11 +7,17 @@
 #include "base/escape.h"
 
 #define OPERATORS (1u << PEER_OPERATOR)
+#define AGENTS (1u << PEER_AGENT) /* of what was made for them */
+#define ASKERS (OPERATORS | AGENTS | 1u << PEER_BENCH)
 #define ALL ((1u << PEER_ROLE_MAX) - 1)
 
 static const struct request requests[] = {
 	{ "version", request_version, 0, ALL, { NULL } },
-	{ "create", request_create, 1, OPERATORS, { "bench", "limits", "exec", "userns", NULL } },
+	{ "create",
+	  request_create,
+	  1,
+	  OPERATORS,
+	  { "bench", "limits", "exec", "userns", "request", NULL } },
 	{ "attach",
 	  request_attach,
 	  0,
@@ -21,17 +27,26 @@ static const struct request requests[] = {
 	{ "detach", request_detach, 0, OPERATORS, { "bench", NULL } },
 	{ "freeze", request_freeze, 0, OPERATORS, { "bench", NULL } },
 	{ "thaw", request_thaw, 0, OPERATORS, { "bench", NULL } },
-	{ "destroy", request_destroy, 0, OPERATORS, { "bench", NULL } },
+	{ "destroy", request_destroy, 0, OPERATORS | AGENTS, { "bench", NULL } },
+	{ "request",
+	  request_request,
+	  0,
+	  ASKERS,
+	  { "bench", "kind", "target", "rights", "dest", "for", "why", "wait", "image", "rootfs",
+	    "name", NULL } },
+	{ "pending", request_pending, 0, ASKERS, { "request", "offset", NULL } },
+	{ "reject", request_reject, 0, OPERATORS, { "request", "why", NULL } },
 	{ "grant",
 	  request_grant,
 	  1,
 	  OPERATORS,
 	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "profile",
-	    "private", "for", "on_revoke", "except", "port", "protocol", "from", NULL } },
+	    "private", "for", "on_revoke", "except", "port", "protocol", "from", "request",
+	    NULL } },
 	{ "confirm", request_confirm, 0, OPERATORS, { "token", "how", NULL } },
 	{ "revoke", request_revoke, 0, OPERATORS, { "grant", "host", "bench", "all", NULL } },
-	{ "ls", request_ls, 0, OPERATORS, { "offset", NULL } },
-	{ "show", request_show, 0, OPERATORS, { "bench", "offset", NULL } },
+	{ "ls", request_ls, 0, OPERATORS | AGENTS, { "offset", NULL } },
+	{ "show", request_show, 0, OPERATORS | AGENTS, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, OPERATORS, { "bench", "since", "follow", NULL } },
 	{ "ledger", request_ledger, 0, OPERATORS, { "bench", "since", "offset", NULL } },
 	{ "ledger-rotate", request_ledger_rotate, 0, OPERATORS, { NULL } },
@@ -48,7 +63,11 @@ static const struct request requests[] = {
 	{ "profile-refresh", request_profile_refresh, 0, OPERATORS, { "name", NULL } },
 	{ "profile-unseal", request_profile_unseal, 0, OPERATORS, { "name", NULL } },
 	{ "profile-pending", request_profile_pending, 0, OPERATORS, { "token", "offset", NULL } },
-	{ "exec", request_exec, 3, OPERATORS, { "bench", "argv", "env", "cwd", "tty", NULL } },
+	{ "exec",
+	  request_exec,
+	  3,
+	  OPERATORS | AGENTS,
+	  { "bench", "argv", "env", "cwd", "tty", NULL } },
 };
 
 /* A key means the same in every request. One of another type is no "false" and no "none". */
@@ -85,6 +104,11 @@ static const struct {
 	{ "grant", json_type_string },
 	{ "name", json_type_string },
 	{ "image", json_type_string },
+	{ "rootfs", json_type_string },
+	{ "target", json_type_string },
+	{ "request", json_type_string },
+	{ "why", json_type_string },
+	{ "wait", json_type_boolean },
 	{ "all", json_type_boolean },
 	{ "offset", json_type_int },
 	{ "since", json_type_int },

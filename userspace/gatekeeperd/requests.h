@@ -30,6 +30,9 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(freeze)                                                                                  \
 	X(thaw)                                                                                    \
 	X(destroy)                                                                                 \
+	X(request)                                                                                 \
+	X(pending)                                                                                 \
+	X(reject)                                                                                  \
 	X(grant)                                                                                   \
 	X(confirm)                                                                                 \
 	X(revoke)                                                                                  \
@@ -68,7 +71,7 @@ struct request {
 	request_fn fn;
 	size_t fds;
 	unsigned who; /* 1 << PEER_*; with PEER_STRANGER nobody is looked at */
-	const char *keys[16];
+	const char *keys[18];
 };
 
 /* Whether one of that role may ask it. */

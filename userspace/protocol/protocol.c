@@ -52,15 +52,29 @@ int bm_send(int socket, struct json_object *json, const int *fds, size_t fd_coun
 	return 0;
 }
 
+static void take_writer(const struct cmsghdr *c, struct bm_message *ret)
+{
+	struct ucred writer;
+
+	if (c->cmsg_type != SCM_CREDENTIALS || c->cmsg_len != CMSG_LEN(sizeof(writer)))
+		return;
+	memcpy(&writer, CMSG_DATA(c), sizeof(writer));
+	ret->pid = writer.pid;
+	ret->uid = writer.uid;
+}
+
 /* Keeps the first BM_MESSAGE_FDS in ret and closes the rest; returns how many came. */
-static size_t take_fds(struct msghdr *msg, struct bm_message *ret)
+static size_t take_control(struct msghdr *msg, struct bm_message *ret)
 {
 	size_t count = 0;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		size_t n;
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		take_writer(c, ret);
+		if (c->cmsg_type != SCM_RIGHTS)
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (size_t i = 0; i < n; i++, count++) {
@@ -80,7 +94,8 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 {
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * KERNEL_MAX_FDS)];
+		char space[CMSG_SPACE(sizeof(struct ucred)) +
+			   CMSG_SPACE(sizeof(int) * KERNEL_MAX_FDS)];
 	} control;
 	autofree char *text = malloc(BM_MESSAGE_MAX);
 	automessage message = {};
@@ -102,7 +117,7 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	fds = take_fds(&msg, &message);
+	fds = take_control(&msg, &message);
 	/* An empty packet looks the same as the end; nobody has reason to send one. */
 	if (n == 0)
 		return -ECONNRESET;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -24,6 +25,9 @@ struct bm_message {
 	struct json_object *json;
 	int fds[BM_MESSAGE_FDS];
 	size_t fd_count;
+	/* Who has written it, as the kernel says where SO_PASSCRED is set; pid 0: it does not. */
+	pid_t pid;
+	uid_t uid;
 };
 
 /* Drops the JSON and closes the fds that are left. Accepts an empty or half-taken message. */
