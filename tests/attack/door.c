@@ -249,9 +249,15 @@ static int way_silent(char **args)
 }
 
 static const struct way ways[] = {
-	{ "op", way_op },         { "size", way_size },   { "raw", way_raw },
-	{ "fd", way_fd },         { "forge", way_forge }, { "peer", way_peer },
-	{ "peerpidfd", way_peerpidfd }, { "pass", way_pass },   { "flood", way_flood },
+	{ "op", way_op },
+	{ "size", way_size },
+	{ "raw", way_raw },
+	{ "fd", way_fd },
+	{ "forge", way_forge },
+	{ "peer", way_peer },
+	{ "peerpidfd", way_peerpidfd },
+	{ "pass", way_pass },
+	{ "flood", way_flood },
 	{ "silent", way_silent },
 };
 
