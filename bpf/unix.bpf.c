@@ -32,24 +32,19 @@ static __always_inline int check_peer(struct sock *peer)
 }
 
 /*
- * The mark is the listening socket's own: no name leads to it, nothing in a Bench can set it, and
- * it ends with the socket. Without a daemon there is none.
+ * But for the Bench's door. The mark is the listening socket's own: no name leads to it, nothing in
+ * a Bench can set it, and it ends with the socket. Without a daemon there is none.
  */
-static __always_inline bool is_own_door(struct sock *peer)
+SEC("lsm/unix_stream_connect")
+int BPF_PROG(bm_unix_connect, struct sock *sock, struct sock *peer, struct sock *accepted)
 {
 	struct bm_bench *bench = bench_of_current();
 	struct bm_door *door;
 
 	if (!bench)
-		return false;
+		return 0;
 	door = bpf_sk_storage_get(&doors, peer, NULL, 0);
-	return door && door->bench == bench->id;
-}
-
-SEC("lsm/unix_stream_connect")
-int BPF_PROG(bm_unix_connect, struct sock *sock, struct sock *peer, struct sock *accepted)
-{
-	return is_own_door(peer) ? 0 : check_peer(peer);
+	return door && door->bench == bench->id ? 0 : check_peer(peer);
 }
 
 /* Datagrams: connecting, and each that is sent. */
