@@ -26,6 +26,7 @@
 /* What is taken from a Bench, connections and messages, at once and by the second. */
 #define BURST 32
 #define PACE_NS 125000000ull
+#define LOGGED 100
 
 struct door {
 	struct watch watch; /* first: a watch is cast to its door */
@@ -218,7 +219,7 @@ bool door_takes(const struct request *request)
 	return !strcmp(request->op, "version") || !strcmp(request->op, "request");
 }
 
-/* No faster than the pace. */
+/* Each of the first, then some: a log is not for who fills it. */
 void door_refused(struct daemon *d, struct connection *c, const struct bm_error *err)
 {
 	struct door *door = door_of(d, c->bench_id);
@@ -227,7 +228,9 @@ void door_refused(struct daemon *d, struct connection *c, const struct bm_error 
 	if (!door || !bench)
 		return;
 	door->refused++;
-	daemon_log(LOG_LEVEL_INFO, "Bench %s: at its door: %s", bench->name, err->message);
+	if (door->refused <= LOGGED || door->refused % LOGGED == 0)
+		daemon_log(LOG_LEVEL_INFO, "Bench %s: at its door: %s (%" PRIu64 " refused)",
+			   bench->name, err->message, door->refused);
 }
 
 void door_add(const struct daemon *d, const struct bench *bench, struct json_object *json)

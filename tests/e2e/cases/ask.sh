@@ -152,6 +152,8 @@ case_anywhere() {
 	did gatekeeperd
 	bm destroy e2
 	did
+	bm exec e1 -- benchmon version
+	did gatekeeperd
 	bm exec e1 -- setpriv --reuid 1000 --regid 1000 --clear-groups "$client" version
 	did gatekeeperd
 }
