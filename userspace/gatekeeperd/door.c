@@ -179,10 +179,15 @@ static struct connection *take(struct daemon *d, struct door *door, int fd)
 static void on_door(struct daemon *d, struct watch *w, uint32_t events)
 {
 	struct door *door = (struct door *)w;
-	autoclose fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct connection *c = fd < 0 ? NULL : take(d, door, fd);
+	struct connection *c;
+	autoclose fd = -1;
 
 	(void)events;
+	/* Told before its pause began, in the same round. */
+	if (!door->watched)
+		return;
+	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	c = fd < 0 ? NULL : take(d, door, fd);
 	if (c) {
 		TAKE_FD(fd);
 		c->next = d->connections;
