@@ -214,6 +214,8 @@ static void words(void **state)
 		{ "request file /a:/in/a:rw --why x",
 		  "{\"kind\":\"file\",\"why\":\"x\",\"target\":\"/a\",\"dest\":\"/in/a\","
 		  "\"rights\":\"rw\"}" },
+		{ "request listen 8080 --why x",
+		  "{\"kind\":\"listen\",\"why\":\"x\",\"target\":\"8080\"}" },
 		{ "request broker model --why x",
 		  "{\"kind\":\"broker\",\"why\":\"x\",\"target\":\"model\"}" },
 		{ "request --why x -- net -a",

@@ -247,10 +247,9 @@ static void helper_calls(void **state)
 		enum want want[BM_CONFINE_MAX];
 	} calls[] = {
 #define WANT(look, mount, network, user, scan, read, resolve, listen)                              \
-	{ [BM_CONFINE_LOOK] = look,       [BM_CONFINE_MOUNT] = mount,                              \
-	  [BM_CONFINE_NETWORK] = network, [BM_CONFINE_USER] = user,                                \
-	  [BM_CONFINE_SCAN] = scan,       [BM_CONFINE_READ] = read,                                \
-	  [BM_CONFINE_OUTPUTS] = read,    [BM_CONFINE_RESOLVE] = resolve,                          \
+	{ [BM_CONFINE_LOOK] = look,    [BM_CONFINE_MOUNT] = mount, [BM_CONFINE_NETWORK] = network, \
+	  [BM_CONFINE_USER] = user,    [BM_CONFINE_SCAN] = scan,   [BM_CONFINE_READ] = read,       \
+	  [BM_CONFINE_OUTPUTS] = read, [BM_CONFINE_ACCESS] = read, [BM_CONFINE_RESOLVE] = resolve, \
 	  [BM_CONFINE_LISTEN] = listen }
 #ifndef __SANITIZE_ADDRESS__
 		{ "openat", try_open,

@@ -25,7 +25,7 @@ enum ask_exit {
 
 struct ask {
 	const char *command; /* request, version or help; NULL: none */
-	const char *kind;    /* file, net, broker */
+	const char *kind;    /* file, net, listen, broker */
 	const char *what;
 	const char *why;
 	int64_t seconds; /* --for; 0: none */

@@ -12,6 +12,7 @@
 static const char help[] =
 	"usage: benchmon request file SRC[:DEST][:ro|rw] --why TEXT [--for TIME] [--wait]\n"
 	"       benchmon request net PROFILE|HOST:PORT --why TEXT [--for TIME] [--wait]\n"
+	"       benchmon request listen PORT[/udp] --why TEXT [--for TIME] [--wait]\n"
 	"       benchmon request broker NAME --why TEXT [--for TIME] [--wait]\n"
 	"       benchmon version\n"
 	"\n"

@@ -81,9 +81,10 @@ static int take_word(const char *word, struct ask *ask, struct bm_error *err)
 static int check_request(const struct ask *ask, struct bm_error *err)
 {
 	if (!ask->kind)
-		return usage(err, NULL, "request what? file, net or broker");
-	if (strcmp(ask->kind, "file") && strcmp(ask->kind, "net") && strcmp(ask->kind, "broker"))
-		return usage(err, ask->kind, "only file, net and broker can be asked for");
+		return usage(err, NULL, "request what? file, net, listen or broker");
+	if (strcmp(ask->kind, "file") && strcmp(ask->kind, "net") && strcmp(ask->kind, "listen") &&
+	    strcmp(ask->kind, "broker"))
+		return usage(err, ask->kind, "only file, net, listen and broker can be asked for");
 	if (!ask->what || !*ask->what)
 		return usage(err, ask->kind, "which one?");
 	if (!ask->why || !*ask->why)

@@ -78,7 +78,11 @@ static int confirm(struct cli *cli, int socket, const char *id, FILE *out,
 	if (r < 0)
 		return r;
 	kind = bm_json_string(item, "kind") ?: "";
-	target = bm_json_string(found, "open") ?: "";
+	target = bm_json_string(found, "open");
+	/* Who asked may look at it. */
+	if (!target)
+		return bm_fail(err, EPERM, "operator", "an operator confirms it",
+			       "who asks does not confirm");
 	if (!strcmp(kind, "bench"))
 		return cli_create_asked(cli, socket, id, bm_json_bool(item, "image"), target, out,
 					ret_reply, err);

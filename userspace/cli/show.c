@@ -87,6 +87,8 @@ static void print_bench(struct json_object *bench)
 
 	for (int i = 0; keys[i]; i++)
 		print_key(bench, keys[i]);
+	if (json_object_object_get_ex(bench, "owner", NULL))
+		printf("%-9s  %s\n", "owner", cli_show_user(bench, "owner", shown, sizeof(shown)));
 	print_words(bench, "capabilities", "caps", "CAP_");
 	print_words(bench, "shared", "shared", "");
 	printf("%-9s  %s\n", "userns", bm_json_bool(bench, "userns") ? "allowed" : "refused");

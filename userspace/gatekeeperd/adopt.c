@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/peer.h"
 
 /* A list of volumes takes no more of a reply or of a ledger line. */
 #define LIST_ROOM (BM_MESSAGE_MAX / 4)
@@ -207,6 +208,8 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	r = bm_foreign_open(v->source, p->tree, p->writable, &p->fd, err);
 	if (r == 0)
 		r = bm_source_look(p->fd, p->writable, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, p->fd, p->writable, err);
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &p->source, &over, err);
 	if (r < 0) {

@@ -34,8 +34,12 @@ int ask_fill(struct daemon *d, const struct connection *c, struct json_object *m
 void ask_take_up(struct pending *p, const struct ask *ask);
 /* That it still awaits it; 0 also where p answers none. */
 int ask_still(struct daemon *d, const struct pending *p, struct ask **ret, struct bm_error *err);
-/* What came of it: r as of the grant, or of the Bench whose name that is; ask may be NULL. */
-void ask_answered(struct daemon *d, struct connection *c, struct ask *ask, int r, const char *how,
-		  const struct bench *bench, const struct grant *grant);
+/*
+ * What came of it, r, where the ledger had said lines before; with grant NULL a Bench was asked
+ * for. A refusal leaves it pending, unless it was of what is there no more (-ESTALE), or it has
+ * been recorded as answered. ask may be NULL.
+ */
+void ask_answered(struct daemon *d, struct connection *c, struct ask *ask, int r, uint64_t said,
+		  const char *how, const struct bench *bench, const struct grant *grant);
 
 #endif

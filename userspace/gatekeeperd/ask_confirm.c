@@ -106,19 +106,19 @@ int ask_still(struct daemon *d, const struct pending *p, struct ask **ret, struc
 			      "the request awaits no decision any more");
 }
 
-void ask_answered(struct daemon *d, struct connection *c, struct ask *ask, int r, const char *how,
-		  const struct bench *bench, const struct grant *grant)
+void ask_answered(struct daemon *d, struct connection *c, struct ask *ask, int r, uint64_t said,
+		  const char *how, const struct bench *bench, const struct grant *grant)
 {
 	struct json_object *fields;
 	char id[BM_GRANT_ID_LEN];
 
-	if (!ask || (r < 0 && r != -ESTALE && r != -ENOENT))
+	if (!ask || (r < 0 && r != -ESTALE && bm_ledger_head(d->ledger)->n == said))
 		return;
 	fields = json_object_new_object();
 	bm_json_add_int(fields, "uid", c->uid);
 	if (r < 0) {
-		/* It is bound to what was shown, and that is there no more. */
-		bm_json_add_string(fields, "why", "changed since it was shown");
+		bm_json_add_string(fields, "why",
+				   r == -ESTALE ? "changed since it was shown" : "it failed");
 		ask_end(d, ask, "void", fields);
 		return;
 	}

@@ -14,6 +14,8 @@
 #include "gatekeeperd/chosen.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/owner.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/lifetime.h"
 
@@ -114,6 +116,8 @@ static int making_of(struct daemon *d, const struct connection *c, struct bm_mes
 	r = check_name(d, given ?: p->bench, err);
 	if (r == 0)
 		r = bm_source_look(message->fds[0], false, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, message->fds[0], false, err);
 	if (r == 0 && !p->source.directory)
 		r = bm_fail(err, ENOTDIR, "object-kind", "give the root directory of one",
 			    "the root file system is no directory");
@@ -138,6 +142,7 @@ static int make(struct daemon *d, const struct connection *c, const struct pendi
 	struct bench *bench;
 	int r;
 
+	peer_ids(c, &p->source, &box.uid, &box.gid);
 	if (model_free_slot(&d->model, &box.slot) < 0)
 		return bm_fail(err, ENOSPC, "limits", "destroy Benches that are not needed",
 			       "all %u id ranges are in use", BM_ID_SLOTS);
@@ -215,6 +220,7 @@ int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, cons
 {
 	struct pending *p = &c->pending;
 	struct bench *bench = NULL;
+	uint64_t said = bm_ledger_head(d->ledger)->n;
 	struct bm_source now;
 	int r = bm_source_look(p->fd, false, c->uid, &now, err);
 
@@ -224,11 +230,13 @@ int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, cons
 		r = bm_fail(err, ESTALE, "confirmation", "confirm it again",
 			    "the root file system has changed since it was shown");
 	if (r == 0)
+		r = peer_may(c, p->fd, false, err);
+	if (r == 0)
 		r = check_name(d, p->bench, err);
 	if (r == 0)
 		r = make(d, c, p, p->fd, ask, &bench, err);
 	pending_drop(c);
-	ask_answered(d, c, ask, r, how, bench, NULL);
+	ask_answered(d, c, ask, r, said, how, bench, NULL);
 	if (r == 0)
 		*ret_reply = bench_reply(d, bench);
 	return r;
@@ -246,6 +254,9 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	struct json_object *fields;
 	int r = bm_cgroup_open(chosen->cgroup, &cgroup, err);
 
+	/* Before anything is done to it, and again when it stands still (lifecycle.c). */
+	if (r == 0)
+		r = container_is_of(chosen->pid, &cgroup, bench->owner, err);
 	if (r == 0)
 		r = bench_refuse_overlap(d, bench, &cgroup, err);
 	if (r < 0)
@@ -287,7 +298,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0)
-		r = chosen_find(container, &chosen, err);
+		r = chosen_find(container, c->uid, &chosen, err);
 	if (r < 0)
 		return r;
 	bench = model_add(&d->model, name, d->model.last_bench + 1);

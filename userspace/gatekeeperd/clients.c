@@ -125,6 +125,9 @@ int clients_peer(int socket, pid_t pid)
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
 		return fd;
+	/* Of one that has gone there is none, and its number may be another's. */
+	if (errno != ENOPROTOOPT)
+		return -errno;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return fd < 0 ? -errno : fd;
 }

@@ -65,7 +65,7 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
-	gid_t gid; /* of PEER_BENCH */
+	gid_t gid;
 	enum peer_role role;
 	uint32_t bench_id; /* of PEER_BENCH; else 0 */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
@@ -109,6 +109,7 @@ struct daemon {
 	struct bm_ledger *ledger;
 	struct bm_store *store;
 	int state_dir, log_dir;
+	int starting; /* main.c: locked until it can be asked, or can't */
 	int epoll;
 	struct watch listener, launcher, signals, ring, timer;
 	/* clients.c */

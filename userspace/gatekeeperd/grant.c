@@ -23,6 +23,7 @@
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
@@ -144,6 +145,8 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	p->writable = !strcmp(rights, "rw");
 	p->idmap = bm_json_bool(message->json, "idmap");
 	r = bm_source_look(message->fds[0], p->writable, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, message->fds[0], p->writable, err);
 	if (r < 0)
 		return r;
 	if (dest) {
@@ -256,12 +259,12 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
  * Ids in the object's file system -> ids of the Bench. Its owner's files become the Bench root's;
  * of a caller who is not root only what is the caller's own.
  */
-static int map_ids(const struct bm_target *target, const struct bm_source *s, uid_t caller,
-		   int *ret_map, struct bm_error *err)
+static int map_ids(const struct connection *c, const struct bm_target *target,
+		   const struct bm_source *s, int *ret_map, struct bm_error *err)
 {
-	struct bm_id_map uids = { caller ?: s->uid, target->uid, 1 };
-	struct bm_id_map gids = { s->gid, target->gid, 1 };
+	struct bm_id_map uids = { 0, target->uid, 1 }, gids = { 0, target->gid, 1 };
 
+	peer_ids(c, s, &uids.inside, &gids.inside);
 	return bm_userns_make(uids, gids, ret_map, err);
 }
 
@@ -273,7 +276,7 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
 	if (r == 0 && target->uid && p->idmap)
-		r = map_ids(target, &p->source, c->uid, &map, err);
+		r = map_ids(c, target, &p->source, &map, err);
 	if (r == 0)
 		r = bm_mount_restrict(tree, p->writable, map, err);
 	if (r == 0)
@@ -310,6 +313,8 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0 && !source_same(&now, &p->source))
 		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
 			    "the object has changed since it was shown");
+	if (r == 0)
+		r = peer_may(c, p->fd, p->writable, err);
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &now, &g->over, err);
 	if (r == 0)
@@ -449,11 +454,11 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	    : g->kind == GRANT_NET ? grant_net(d, bench, g, err)
 				   : listen_grant(d, bench, g, err);
 	pending_drop(c);
-	ask_answered(d, c, ask, r, how, bench, g);
 	if (r < 0) {
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
 		if (bm_ledger_head(d->ledger)->n != said)
 			record_failed(d, bench, g);
+		ask_answered(d, c, ask, r, said, how, bench, g);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);
@@ -462,6 +467,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
+	ask_answered(d, c, ask, 0, said, how, bench, g);
 	bench_add_grant(bench, TAKE_PTR(g));
 	if (seals)
 		sealing_settle(d, c->sealing, *ret_reply);

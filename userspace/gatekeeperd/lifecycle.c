@@ -27,6 +27,7 @@
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/owner.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
@@ -154,10 +155,22 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 	return r;
 }
 
+/* To who has not that one, without its name. */
+static const char *shown_to(const struct bench *bench, const struct bench *other,
+			    char name[BM_BENCH_NAME_LEN + 8])
+{
+	if (!bench_is_of(other, bench->owner))
+		return "a Bench";
+	snprintf(name, BM_BENCH_NAME_LEN + 8, "Bench %s", other->name);
+	return name;
+}
+
 /* One subtree, one Bench: nested ones would each be half of what decides. */
 int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			 const struct bm_cgroup_ref *cgroup, struct bm_error *err)
 {
+	char name[BM_BENCH_NAME_LEN + 8];
+
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		size_t ours = strlen(cgroup->path), theirs = strlen(b->cgroup.path);
 		size_t common = ours < theirs ? ours : theirs;
@@ -166,11 +179,11 @@ int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			continue;
 		if (ours == theirs)
 			return bm_fail(err, EEXIST, "one-bench", "detach that first",
-				       "the container is Bench %s already", b->name);
+				       "the container is %s already", shown_to(bench, b, name));
 		if (cgroup->path[common] == '/' || b->cgroup.path[common] == '/')
 			return bm_fail(err, EBUSY, "one-bench", "attach the container itself",
-				       "cgroup %s lies above or below that of Bench %s",
-				       cgroup->path, b->name);
+				       "cgroup %s lies above or below that of %s", cgroup->path,
+				       shown_to(bench, b, name));
 	}
 	return 0;
 }
@@ -333,6 +346,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bench_hold(d, bench, how->waiting && !how->runtime_root ? how->rootfs : NULL,
 			       err);
+	if (r == 0 && !ours)
+		r = target_is_of(&bench->target, &bench->cgroup, bench->owner, err);
 	if (r == 0)
 		r = bm_admit(&bench->target, &bench->cgroup, how->rootfs || ours, err);
 	/* What benchmon makes shares nothing. */

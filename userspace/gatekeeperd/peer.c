@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "policy/access.h"
 
 #define GROUPS_MAX 65536 /* as the kernel's NGROUPS_MAX */
 
@@ -15,6 +16,7 @@ void peer_take(struct connection *c, const struct ucred *peer, int pidfd)
 {
 	c->pid = peer->pid;
 	c->uid = peer->uid;
+	c->gid = peer->gid;
 	c->pidfd = pidfd;
 	c->started = pid_start_time(peer->pid);
 }
@@ -55,6 +57,24 @@ bool peer_has_group(int socket, gid_t wanted)
 		if (groups[i] == wanted)
 			return true;
 	return false;
+}
+
+int peer_may(const struct connection *c, int fd, bool writable, struct bm_error *err)
+{
+	struct bm_caller caller = { .uid = c->uid, .gid = c->gid };
+	autofree gid_t *groups = NULL;
+	int r = c->uid ? peer_groups(c->watch.fd, &groups, &caller.group_count) : 0;
+
+	if (r < 0)
+		return bm_fail_errno(err, -r, "the groups of process %d", c->pid);
+	caller.groups = groups;
+	return bm_access_check(fd, &caller, writable, err);
+}
+
+void peer_ids(const struct connection *c, const struct bm_source *s, uid_t *ret_uid, gid_t *ret_gid)
+{
+	*ret_uid = c->uid ?: s->uid;
+	*ret_gid = !c->uid || peer_has_group(c->watch.fd, s->gid) ? s->gid : c->gid;
 }
 
 static bool in_bench(struct daemon *d, const char *path)

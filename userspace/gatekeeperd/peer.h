@@ -17,6 +17,14 @@ void peer_take(struct connection *c, const struct ucred *peer, int pidfd);
 int peer_groups(int socket, gid_t **ret, size_t *ret_count);
 /* Its own one, or one of these. */
 bool peer_has_group(int socket, gid_t wanted);
+/* policy/access.h, for what this peer has passed. */
+int peer_may(const struct connection *c, int fd, bool writable, struct bm_error *err);
+/*
+ * Of an object's ids the ones that a Bench of its may be: root's those that it has, everybody
+ * else's their own. What their groups don't reach, their Bench reaches by no map.
+ */
+void peer_ids(const struct connection *c, const struct bm_source *s, uid_t *ret_uid,
+	      gid_t *ret_gid);
 
 /*
  * -EPERM: what has connected, and nobody else, has written this message, is still there and is in

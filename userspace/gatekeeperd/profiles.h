@@ -25,8 +25,8 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 
 /*
  * next has taken the place of old (NULL: there was none), on disk and in the ledger. What running
- * Benches of uid's have been granted of the profile follows from here; the reply says of which: R of
- * protocol/README.md.
+ * Benches of uid's have been granted of the profile follows from here; the reply says of which: R
+ * of protocol/README.md.
  */
 void profile_changed(struct daemon *d, uid_t uid, const struct bm_sealed *old,
 		     const struct bm_sealed *next, struct json_object *reply);

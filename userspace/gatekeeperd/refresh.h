@@ -10,8 +10,8 @@
 #include "policy/seal.h"
 
 /*
- * Every grant of that profile to a Bench of uid's, and what became of it: R of protocol/README.md, the caller's. What
- * fails is logged too, and tried again with the next seal or start.
+ * Every grant of that profile to a Bench of uid's, and what became of it: R of protocol/README.md,
+ * the caller's. What fails is logged too, and tried again with the next seal or start.
  */
 struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next, uid_t uid);
 

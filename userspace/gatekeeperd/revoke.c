@@ -229,8 +229,8 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "revoked", list);
 	if (id) {
-		r = revoke_one(d, c->uid, id, bm_json_string(message->json, "host"), list,
-			       &revoked, err);
+		r = revoke_one(d, c->uid, id, bm_json_string(message->json, "host"), list, &revoked,
+			       err);
 	} else if (!bm_json_bool(message->json, "all")) {
 		r = bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
 			    "revoke: no grant is named");

@@ -146,10 +146,11 @@ static int resolve(struct daemon *d, struct sealing *s, struct json_object **ret
  */
 static int check_profile(const struct sealing *s, struct bm_error *err)
 {
-	return s->profile.one ? 0
-			      : only_root(s->connection,
-					  "a profile is everybody's: only root seals or refreshes it",
-					  err);
+	return s->profile.one
+		       ? 0
+		       : only_root(s->connection,
+				   "a profile is everybody's: only root seals or refreshes it",
+				   err);
 }
 
 static int load(struct sealing *s, struct bm_message *message, struct bm_error *err)

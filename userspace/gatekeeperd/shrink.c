@@ -44,6 +44,7 @@ static const char *const files[] = {
 	"readlinkat",
 	"access",
 	"faccessat",
+	"faccessat2",
 	"getdents64",
 	"fcntl",
 	"flock",
@@ -74,6 +75,7 @@ static const char *const files[] = {
 	"fchdir",
 	"setfsuid",
 	"setfsgid",
+	"setgroups",
 	"umask",
 	NULL,
 };
@@ -117,7 +119,7 @@ static const char *const odd[] = {
 
 /*
  * Of bpf(2) nothing that loads: the programs are in the kernel by now. Of users none but nobody's,
- * for a helper that becomes it.
+ * for a helper that becomes it: whoever else one opens files as, it stays root's to signals.
  */
 static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_MAP_LOOKUP_ELEM },
@@ -130,7 +132,6 @@ static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_LINK_CREATE },
 	{ "bpf", BPF_ITER_CREATE },
 	{ "bpf", BPF_RAW_TRACEPOINT_OPEN },
-	{ "setgroups", 0 },
 	{ "setresgid", BM_NOBODY },
 	{ "setresuid", BM_NOBODY },
 };

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/names.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/peer.h"
 
 #define OFFSET_TRIES 4
 
@@ -133,6 +134,11 @@ void stream_continue(struct daemon *d, struct connection *c)
 	uint64_t missed;
 	int r = 0;
 
+	/* Who has come into a Bench since, or is not there any more, hears nothing more. */
+	if (peer_refused(d, c)) {
+		connection_close(d, c);
+		return;
+	}
 	while (r == 0 && bm_reader_next(&c->reader, &line, &missed)) {
 		if (missed)
 			r = send_missed(c, missed);

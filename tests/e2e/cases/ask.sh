@@ -54,8 +54,8 @@ case_usage() {
 		inside $words
 		refused 2 "$wanted"
 	done <<'END'
-request|request what? file, net or broker
-request disk x --why y|only file, net and broker can be asked for
+request|request what? file, net, listen or broker
+request disk x --why y|only file, net, listen and broker can be asked for
 request net --why y|net: which one?
 request net apt|say what it is for: --why TEXT
 request net apt --why|--why: needs a value
