@@ -61,7 +61,7 @@ BPF_PARTS := files recall expire rings exec image refused names metadata xattrs 
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
 	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
-PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
+PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -114,6 +114,16 @@ $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -s $< -o $@
 
+# The same: benchmon as it is inside a Bench.
+ASK := userspace/ask/main.c userspace/ask/parse.c userspace/cli/parse.c userspace/protocol/protocol.c \
+	$(addprefix userspace/base/,error.c escape.c io.c json.c)
+
+$(B)/bin/benchmon-ask: $(ASK) $(wildcard $(addprefix userspace/,ask/*.h base/*.h protocol/*.h)) userspace/cli/parse.h
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 $(WARN) -ffunction-sections -Wl,--gc-sections -static -s \
+		$(filter %.c,$^) -ljson-c -o $@
+
 # --- manuals: the synopsis comes from the command table ------------------------------------------
 
 MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon.bash
@@ -146,6 +156,7 @@ install: all
 	install -D -m 755 build/bin/benchmon $(DESTDIR)$(SBINDIR)/benchmon
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
 	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
+	install -D -m 755 build/bin/benchmon-ask $(DESTDIR)$(LIBEXECDIR)/benchmon-ask
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
@@ -156,7 +167,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
-		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-ask $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
 		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst %,$(DESTDIR)$(PROFILEDIR)/%,$(notdir $(wildcard profiles/*.json)))
@@ -166,7 +177,7 @@ uninstall:
 
 # A unit test is linked with every room below the daemon and the CLI, and with the CLI's functions.
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI)) \
+UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI) $(call objects,ask)) \
 	$(filter-out %/main.o,$(call objects,gatekeeperd))
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)

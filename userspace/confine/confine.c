@@ -72,6 +72,8 @@ static const char *const resolve[] = {
 	"write",  "writev",  "memfd_create", NULL,
 };
 
+static const char *const listening[] = { "listen", NULL };
+
 /* Whether a task is an arrival, whether a file was carried in. */
 static const struct bm_first_argument scan_arguments[] = { { "bpf", BPF_MAP_LOOKUP_ELEM } };
 
@@ -103,6 +105,7 @@ static const struct {
 	[BM_CONFINE_OUTPUTS] = { 0, { .calls = { reading } } },
 	[BM_CONFINE_ACCESS] = { 0, { .calls = { access_calls } } },
 	[BM_CONFINE_RESOLVE] = { 0, { .calls = { resolve } }, .nobody = true },
+	[BM_CONFINE_LISTEN] = { 0, { .calls = { listening } }, .nobody = true },
 };
 
 /* A change of user also forgets that the helper ends with its parent. */

@@ -21,6 +21,7 @@ enum bm_confinement {
 	BM_CONFINE_OUTPUTS, /* the same without any capability: what its user may read */
 	BM_CONFINE_ACCESS,  /* asks whether its user may open what it was given */
 	BM_CONFINE_RESOLVE, /* asks the system's resolver; nobody's user */
+	BM_CONFINE_LISTEN,  /* listens at sockets that it was given; nobody's user */
 	BM_CONFINE_MAX,
 };
 

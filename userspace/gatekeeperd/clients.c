@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/peer.h"
 #include "gatekeeperd/sealing.h"
 
@@ -46,6 +47,8 @@ static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 	if (c->streaming || c->execution || c->ending || c->awaits.number ||
 	    sealing_busy(c->sealing))
 		return 0;
+	if (c->role == PEER_BENCH)
+		return door_deadline(c);
 	return c->heard_ns +
 	       (uint64_t)(awaits(c) ? d->config.confirm_seconds : d->config.idle_seconds) *
 		       SECOND_NS;
@@ -115,8 +118,7 @@ static void on_idle(struct daemon *d, struct watch *w, uint32_t events)
 
 /* --- who --- */
 
-/* The process that connected, held so that its number stays its own; -errno. */
-static int open_peer(int socket, pid_t pid)
+int clients_peer(int socket, pid_t pid)
 {
 	socklen_t len = sizeof(int);
 	int fd;
@@ -149,6 +151,9 @@ static bool has_room(const struct daemon *d, uid_t uid, enum peer_role role)
 	int64_t all = 0, others = 0, own = 0, strangers = 0;
 
 	for (const struct connection *c = d->connections; c; c = c->next) {
+		/* Each Bench has its own few (door.c). */
+		if (c->role == PEER_BENCH)
+			continue;
 		all += !c->dead;
 		others += !c->dead && c->uid != 0;
 		own += !c->dead && c->uid == uid;
@@ -179,7 +184,7 @@ static void refuse(struct daemon *d, const struct ucred *peer)
 static void take(struct daemon *d, int *fd, const struct ucred *peer)
 {
 	int size = 4 * BM_MESSAGE_MAX;
-	int pidfd = open_peer(*fd, peer->pid);
+	int pidfd = clients_peer(*fd, peer->pid);
 	/* One that has ended in between is nobody, and is told so when it asks. */
 	enum peer_role role = role_of(&d->config, *fd, peer);
 	bool fits = pidfd != -ENFILE && *fd < d->descriptors && has_room(d, peer->uid, role);

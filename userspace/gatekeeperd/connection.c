@@ -13,6 +13,7 @@
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
@@ -43,6 +44,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
 	clients_gone(d);
+	if (c->role == PEER_BENCH)
+		door_left(d, c);
 	ending_unheard(c->ending);
 	c->ending = NULL;
 	if (c->streaming)
@@ -61,9 +64,10 @@ static void reply_with(struct daemon *d, struct connection *c, struct json_objec
 		json_object_put(reply);
 		return;
 	}
-	r = bm_send(c->watch.fd, reply, fds, fd_count);
+	r = c->role == PEER_BENCH ? door_reply(c, reply)
+				  : bm_send(c->watch.fd, reply, fds, fd_count);
 	if (r < 0) {
-		if (r != -EPIPE && r != -ECONNRESET)
+		if (r != -EPIPE && r != -ECONNRESET && c->role != PEER_BENCH)
 			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid,
 				   strerror(-r));
 		connection_close(d, c);
@@ -119,7 +123,8 @@ static int check_peer(struct daemon *d, const struct connection *c, const struct
 		return 0;
 	if (c->role != PEER_BENCH)
 		r = peer_check(d, c, message, err);
-	if (r == 0 && !request_allowed(request, c->role))
+	if (r == 0 &&
+	    (!request_allowed(request, c->role) || (c->role == PEER_BENCH && !door_takes(request))))
 		r = refuse_role(d, c, request->op, err);
 	return r;
 }
@@ -168,7 +173,8 @@ void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 		stream_continue(d, c);
 	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || c->dead)
 		return;
-	r = bm_receive(w->fd, &message, &err);
+	r = c->role == PEER_BENCH ? door_receive(d, c, &message, &err)
+				  : bm_receive(w->fd, &message, &err);
 	if (r == -EAGAIN)
 		return;
 	if (r < 0 && !err.code) {
@@ -178,6 +184,8 @@ void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 	clients_touch(d, c);
 	if (r == 0)
 		r = dispatch(d, c, &message, &reply, &err);
+	if (r < 0 && c->role == PEER_BENCH)
+		door_refused(d, c, &err);
 	connection_answer(d, c, r, reply, &err);
 	if (c->streaming && !c->dead)
 		stream_continue(d, c);

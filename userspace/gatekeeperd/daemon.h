@@ -124,6 +124,8 @@ struct daemon {
 	struct execution *executions;
 	struct ending *endings;
 	struct init_watch *inits; /* lifecycle.c */
+	struct door *doors;       /* door.h */
+	struct watch door_timer;
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;

@@ -22,6 +22,7 @@
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/ask.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
@@ -318,6 +319,7 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 /* Undoes bring_up_frozen() as far as it came. */
 static void take_down(struct daemon *d, struct bench *bench)
 {
+	door_close(d, bench);
 	bm_bench_leave(d->kernel, bench->id, NULL);
 	bench_nft_end(bench, NULL);
 }
@@ -371,6 +373,9 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
 	if (bench->exec == EXEC_IMAGE)
 		bm_own_image(&own);
+	/* After that: the client executes in any mode. */
+	if (r == 0)
+		door_open(d, bench, &own);
 	if (r == 0)
 		r = admit_own(d, bench, &own, &gone, err);
 	if (r == 0 && how->waiting)
@@ -438,6 +443,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	while (r == 0 && bench->grants)
 		r = grant_revoke(d, bench, nested_first(bench, bench->grants), NULL, err);
+	door_close(d, bench);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */

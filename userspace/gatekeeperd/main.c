@@ -26,6 +26,7 @@
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/lifetime.h"
@@ -219,7 +220,9 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
-	r = clients_listen(d, socket_path, err);
+	r = doors_begin(d, err);
+	if (r == 0)
+		r = clients_listen(d, socket_path, err);
 	/* Nobody has been listened to yet. */
 	return r < 0 ? r : daemon_shrink(err);
 }
@@ -258,6 +261,7 @@ static void loop(struct daemon *d)
 		executions_bury(d);
 		endings_bury(d);
 		inits_bury(d);
+		doors_bury(d);
 		ledger_turn(d);
 	}
 }
@@ -275,6 +279,7 @@ static void finish(struct daemon *d)
 		x->dead = true;
 	executions_bury(d);
 	endings_abandon(d);
+	doors_end(d);
 	if (d->socket_path[0])
 		unlink(d->socket_path);
 	while (d->model.benches)
@@ -356,7 +361,8 @@ int main(int argc, char **argv)
 			    .signals.fd = -1,
 			    .ring.fd = -1,
 			    .idle.fd = -1,
-			    .timer.fd = -1 };
+			    .timer.fd = -1,
+			    .door_timer.fd = -1 };
 	struct arguments a = { .socket = BM_SOCKET_PATH, .ready = -1 };
 	struct bm_error err = {};
 	int r = arguments_parse(argc, argv, &a);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The requests that only look. */
 #include "gatekeeperd/daemon.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/network.h"
@@ -120,6 +121,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 
 		if (!offset)
 			bm_json_add(json, "refused", refused_of(b, &stats));
+		if (!offset)
+			door_add(d, b, json);
 		if (b->detached && !offset) {
 			used = strlen(json_object_to_json_string_ext(b->detached, 0));
 			bm_json_add(json, "detached", json_object_get(b->detached));

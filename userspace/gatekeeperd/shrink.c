@@ -108,8 +108,8 @@ static const char *const waiting[] = {
 };
 
 static const char *const sockets[] = {
-	"socket",     "socketpair", "bind",        "accept4",  "sendto",  "recvfrom", "recvmsg",
-	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
+	"socket",  "socketpair", "bind",       "listen",      "accept4",  "sendto",  "recvfrom",
+	"recvmsg", "getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
 };
 
 /* To be told from files of the host, one of each kind is made (bench/held.c). ioctl: namespaces. */

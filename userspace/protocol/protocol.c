@@ -136,6 +136,56 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 	return 0;
 }
 
+int bm_receive_bare(int socket, size_t max, struct bm_message *ret, struct bm_error *err)
+{
+	autofree char *text = malloc(max);
+	struct iovec iov = { text, max };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (!text)
+		return -ENOMEM;
+	do {
+		n = recvmsg(socket, &msg, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (msg.msg_flags & MSG_CTRUNC)
+		return bm_fail(err, E2BIG, "message-fds", NULL,
+			       "message with file descriptors, of which none is taken here");
+	if (n == 0)
+		return -ECONNRESET;
+	if (msg.msg_flags & MSG_TRUNC)
+		return bm_fail(err, EMSGSIZE, "message-size", NULL,
+			       "message of more than %zu bytes", max);
+	return bm_json_parse(text, (size_t)n, "message", &ret->json, err);
+}
+
+int bm_send_as(int socket, struct json_object *json, const struct ucred *who)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(*who))];
+	} control = { .head = { CMSG_LEN(sizeof(*who)), SOL_SOCKET, SCM_CREDENTIALS } };
+	const char *text = json_object_to_json_string_ext(
+		json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	struct iovec iov = { (void *)(uintptr_t)text, text ? strlen(text) : 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	if (!text)
+		return -ENOMEM;
+	if (iov.iov_len > BM_MESSAGE_MAX)
+		return -EMSGSIZE;
+	memcpy(CMSG_DATA(&control.head), who, sizeof(*who));
+	while (sendmsg(socket, &msg, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 int bm_connect(const char *path, int *ret_socket)
 {
 	autoclose fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

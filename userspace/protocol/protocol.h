@@ -44,6 +44,19 @@ int bm_send(int socket, struct json_object *json, const int *fds, size_t fd_coun
  */
 int bm_receive(int socket, struct bm_message *ret, struct bm_error *err);
 
+/*
+ * The same of a message of at most max bytes, with which no fd is taken: the kernel itself closes
+ * what came.
+ */
+int bm_receive_bare(int socket, size_t max, struct bm_message *ret, struct bm_error *err);
+
+/*
+ * As if the process with these credentials said it: who asks for the sender's (SO_PASSCRED) is told
+ * of them. -ESRCH: it has gone.
+ */
+struct ucred;
+int bm_send_as(int socket, struct json_object *json, const struct ucred *who);
+
 /* Client: connects to path. -ENOENT or -ECONNREFUSED: no daemon listens there. */
 int bm_connect(const char *path, int *ret_socket);
 
