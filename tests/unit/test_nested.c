@@ -31,7 +31,8 @@ static void inner_ones_go_first(void **state)
 		g->number = i + 1;
 		g->kind = GRANT_FILE;
 		g->over = i == 1 || i == 2;
-		snprintf(g->dest, sizeof(g->dest), "%s", dests[i]);
+		g->dest = strdup(dests[i]);
+		assert_non_null(g->dest);
 		bench_add_grant(bench, g);
 	}
 	assert_int_equal(nested_first(bench, bench_grant(bench, 1))->number, 2);

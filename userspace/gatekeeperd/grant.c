@@ -57,9 +57,9 @@ static int check_dest(const struct bench *bench, const char *dest, const struct 
 	if (r < 0)
 		return r;
 	for (const struct grant *g = bench->grants; g; g = g->next) {
-		size_t len = strlen(g->dest);
+		size_t len = g->kind == GRANT_FILE ? strlen(g->dest) : 0;
 
-		if (g->kind != GRANT_FILE || strncmp(dest, g->dest, len))
+		if (!len || strncmp(dest, g->dest, len))
 			continue;
 		if (!dest[len])
 			return bm_fail(err, EEXIST, "destination",
@@ -382,7 +382,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 				      const char *how)
 {
 	struct pending *p = &c->pending;
-	struct grant *g = calloc(1, sizeof(*g));
+	BM_CLEANUP(grant_freep) struct grant *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
@@ -398,9 +398,14 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 		bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, g->expires);
 	}
 	g->report = p->report;
-	grant_net_take(g, p);
-	snprintf(g->source, sizeof(g->source), "%s", p->source.path);
-	snprintf(g->dest, sizeof(g->dest), "%s", p->dest);
+	if (p->kind == GRANT_FILE) {
+		g->source = strdup(p->source.path);
+		g->dest = strdup(p->dest);
+		if (!g->source || !g->dest)
+			return NULL;
+	}
+	if (grant_net_take(g, p) < 0)
+		return NULL;
 	g->writable = p->writable;
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
@@ -409,7 +414,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);
 	g->except_count = p->except_count;
-	return g;
+	return TAKE_PTR(g);
 }
 
 /* The number is used up, and the ledger has the grant: it gets its end too. */

@@ -252,6 +252,9 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 void grant_free(struct grant *grant)
 {
 	if (grant) {
+		free(grant->source);
+		free(grant->dest);
+		free(grant->profile);
 		free(grant->excepts);
 		hosts_done(&grant->hosts);
 		hosts_done(&grant->next_hosts);
@@ -346,7 +349,7 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(by, "uid", g->confirmed_uid);
 	bm_json_add_string(by, "how", g->confirmed_how);
 	bm_json_add(json, "confirmed", by);
-	if (g->kind == GRANT_NET && g->profile[0]) {
+	if (g->kind == GRANT_NET && g->profile) {
 		bm_json_add_string(json, "profile", g->profile);
 		grant_seal_to_json(json, g);
 		bm_json_add(json, "hosts", hosts_to_json(&g->hosts));
@@ -387,6 +390,16 @@ static bool take_string(struct json_object *json, const char *key, char *to, siz
 	return value && (size_t)snprintf(to, size, "%s", value) < size;
 }
 
+static bool own_string(struct json_object *json, const char *key, char **ret, size_t size)
+{
+	const char *value = bm_json_string(json, key);
+
+	if (!value || strlen(value) >= size)
+		return false;
+	*ret = strdup(value);
+	return *ret;
+}
+
 static bool file_from_json(struct json_object *json, struct grant *g)
 {
 	const char *on_revoke = bm_json_string(json, "on_revoke");
@@ -394,8 +407,8 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	struct json_object *excepts;
 	int64_t object, device, inode;
 
-	if (!take_string(json, "source", g->source, sizeof(g->source)) ||
-	    !take_string(json, "dest", g->dest, sizeof(g->dest)) || !rights ||
+	if (!own_string(json, "source", &g->source, PATH_MAX) ||
+	    !own_string(json, "dest", &g->dest, DEST_LEN) || !rights ||
 	    bm_json_int(json, "object", &object) < 0 || bm_json_int(json, "device", &device) < 0 ||
 	    bm_json_int(json, "inode", &inode) < 0 ||
 	    (strcmp(rights, "rw") && strcmp(rights, "ro")))
@@ -467,7 +480,7 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	} else if (g->kind == GRANT_LISTEN) {
 		if (listen_from_json(json, &g->hosts, NULL) < 0 || !g->hosts.count)
 			return -EBADMSG;
-	} else if (take_string(json, "profile", g->profile, sizeof(g->profile))) {
+	} else if (own_string(json, "profile", &g->profile, BM_PROFILE_NAME_LEN)) {
 		if (grant_seal_from_json(json, g) < 0)
 			return -EBADMSG;
 	} else {

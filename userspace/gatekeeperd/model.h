@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/names.h"
@@ -79,8 +80,7 @@ struct grant {
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
 	/* file */
-	char source[PATH_MAX];
-	char dest[DEST_LEN];
+	char *source, *dest; /* NULL but for these */
 	bool writable, directory, idmap;
 	bool over;    /* mounted over itself, within another grant's destination */
 	bool closed;  /* revoked, and its tombstone stays: it lies in what is granted */
@@ -92,9 +92,9 @@ struct grant {
 	struct except *excepts;
 	size_t except_count;
 	/* net */
-	char profile[BM_PROFILE_NAME_LEN]; /* "": one address */
-	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
-	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
+	char *profile;                 /* NULL: one address */
+	char seal[BM_SEAL_DIGEST_LEN]; /* what was granted of it */
+	int64_t seal_expiry;           /* seconds of CLOCK_REALTIME; 0: none */
 	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
@@ -216,6 +216,13 @@ void grant_refreshed(struct grant *grant);
 static inline bool grant_has_destinations(const struct grant *grant)
 {
 	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN;
+}
+
+/* Of that profile; NULL is none. */
+static inline bool grant_is_of_profile(const struct grant *grant, const char *profile)
+{
+	return grant->kind == GRANT_NET && grant->profile && profile &&
+	       !strcmp(grant->profile, profile);
 }
 
 /* The kernel's key of a destination. */

@@ -166,7 +166,7 @@ struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *nex
 			struct json_object *told;
 
 			/* One that was just granted has it already. */
-			if (g->kind != GRANT_NET || strcmp(g->profile, next->name) ||
+			if (!grant_is_of_profile(g, next->name) ||
 			    (!strcmp(g->seal, seal) && !g->next_hosts.count))
 				continue;
 			told = tell(d, b, g, next);
