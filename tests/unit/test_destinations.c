@@ -249,7 +249,8 @@ static struct grant *granted(struct bench *bench, const struct bm_sealed *sealed
 
 	g->profile = strdup("p");
 	assert_non_null(g->profile);
-	snprintf(g->seal, sizeof(g->seal), "00");
+	g->seal = strdup("00");
+	assert_non_null(g->seal);
 	snprintf(g->created, sizeof(g->created), "now");
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "yes");
 	g->seal_expiry = 4000000000;
@@ -362,7 +363,7 @@ static void refreshed(void **state)
 	bench = model_find(&d.model, "f1");
 	assert_int_equal(hosts_record(&d, bench, 1, &list, NULL), 0);
 	fields = fields_of(1, NULL);
-	snprintf(g->seal, sizeof(g->seal), "11");
+	memcpy(g->seal, "11", 2);
 	g->seal_expiry = 4000000001;
 	grant_seal_to_json(fields, g);
 	say_of(bench, "refresh", fields);

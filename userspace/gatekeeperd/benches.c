@@ -14,9 +14,10 @@
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/receipt.h"
+#include "gatekeeperd/room.h"
 #include "gatekeeperd/lifetime.h"
 
-static int check_name(struct daemon *d, const char *name, struct bm_error *err)
+static int check_new(struct daemon *d, const char *name, struct bm_error *err)
 {
 	char shown[64];
 
@@ -28,7 +29,7 @@ static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 	if (model_find(&d->model, name))
 		return bm_fail(err, EEXIST, "bench-name", "take another name",
 			       "there is a Bench %s already", name);
-	return 0;
+	return room_for_bench(d, err);
 }
 
 static int exec_of(struct json_object *request, enum bench_exec *ret, struct bm_error *err)
@@ -110,7 +111,7 @@ int request_create(struct daemon *d, struct connection *c, struct bm_message *me
 		snprintf(name, sizeof(name), "%.*s", BM_BENCH_NAME_LEN - 1, given);
 	else
 		model_free_name(&d->model, name);
-	r = check_name(d, given ?: name, err);
+	r = check_new(d, given ?: name, err);
 	if (r == 0)
 		r = bm_source_look(message->fds[0], false, c->uid, &source, err);
 	if (r == 0 && !source.directory)
@@ -198,7 +199,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 			       "attach: needs \"bench\" and \"container\"");
 	if (adopt && !adoption)
 		return -ENOMEM;
-	r = check_name(d, name, err);
+	r = check_new(d, name, err);
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0)

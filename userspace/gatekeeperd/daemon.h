@@ -91,6 +91,8 @@ struct daemon {
 	int state_dir, log_dir;
 	int epoll;
 	struct watch listener, launcher, signals, ring, timer;
+	struct watch rubbish; /* rubbish.c: the end of its remover */
+	pid_t remover;        /* 0: none */
 	/* clients.c */
 	struct connection *connections;
 	struct watch idle;

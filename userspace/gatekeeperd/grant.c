@@ -294,26 +294,27 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
  * Ids in the object's file system -> ids of the Bench. Its owner's files become the Bench root's;
  * of a caller who is not root only what is the caller's own.
  */
-static int map_ids(const struct bm_target *target, const struct bm_source *s, uid_t caller,
-		   int *ret_map, struct bm_error *err)
+static int map_ids(struct bench *bench, const struct bm_source *s, uid_t caller,
+		   struct bm_error *err)
 {
-	struct bm_id_map uids = { caller ?: s->uid, target->uid, 1 };
-	struct bm_id_map gids = { s->gid, target->gid, 1 };
+	struct bm_id_map uids = { caller ?: s->uid, bench->target.uid, 1 };
+	struct bm_id_map gids = { s->gid, bench->target.gid, 1 };
 
-	return bm_userns_make(uids, gids, ret_map, err);
+	return bm_id_maps_set(&bench->maps, uids, gids, err);
 }
 
-static int clone_object(struct connection *c, const struct bm_target *target, int *ret_tree,
+static int clone_object(struct connection *c, struct bench *bench, int *ret_tree,
 			struct bm_error *err)
 {
 	struct pending *p = &c->pending;
-	autoclose tree = TAKE_FD(p->tree), map = -1;
+	bool mapped = bench->target.uid && p->idmap;
+	autoclose tree = TAKE_FD(p->tree);
 	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
-	if (r == 0 && target->uid && p->idmap)
-		r = map_ids(target, &p->source, c->uid, &map, err);
+	if (r == 0 && mapped)
+		r = map_ids(bench, &p->source, c->uid, err);
 	if (r == 0)
-		r = bm_mount_restrict(tree, p->writable, map, err);
+		r = bm_mount_restrict(tree, p->writable, mapped ? bench->maps.userns : -1, err);
 	if (r == 0)
 		*ret_tree = TAKE_FD(tree);
 	return r;
@@ -350,7 +351,9 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &now, &g->over, err);
 	if (r == 0)
-		r = clone_object(c, target, &tree, err);
+		r = bm_grants_room(d->kernel, 1, err);
+	if (r == 0)
+		r = clone_object(c, bench, &tree, err);
 	if (r == 0)
 		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
 	if (r == 0)

@@ -135,10 +135,10 @@ int grant_net_take(struct grant *g, struct pending *p)
 {
 	if (p->profile[0]) {
 		g->profile = strdup(p->profile);
-		if (!g->profile)
+		g->seal = strdup(p->seal);
+		if (!g->profile || !g->seal)
 			return -ENOMEM;
 	}
-	memcpy(g->seal, p->seal, sizeof(g->seal));
 	g->seal_expiry = p->seal_expiry;
 	g->hosts = p->hosts;
 	p->hosts = (struct grant_hosts){};

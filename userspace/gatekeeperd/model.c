@@ -133,27 +133,41 @@ int bench_exec_parse(const char *name, enum bench_exec *ret)
 	return r < 0 ? r : 0;
 }
 
+static struct bench **bucket_of_id(struct model *model, uint32_t id)
+{
+	return &model->by_id[id % MODEL_BUCKETS];
+}
+
+static struct bench **bucket_of_name(struct model *model, const char *name)
+{
+	uint32_t hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return &model->by_name[hash % MODEL_BUCKETS];
+}
+
 struct bench *model_find(struct model *model, const char *name)
 {
-	struct bench *b = model->benches;
+	struct bench *b = *bucket_of_name(model, name);
 
 	while (b && strcmp(b->name, name))
-		b = b->next;
+		b = b->next_name;
 	return b;
 }
 
 struct bench *model_find_id(struct model *model, uint32_t id)
 {
-	struct bench *b = model->benches;
+	struct bench *b = *bucket_of_id(model, id);
 
 	while (b && b->id != id)
-		b = b->next;
+		b = b->next_id;
 	return b;
 }
 
 struct bench *model_add(struct model *model, const char *name, uint32_t id)
 {
-	struct bench *bench = calloc(1, sizeof(*bench)), **end = &model->benches;
+	struct bench *bench = calloc(1, sizeof(*bench)), **bucket;
 
 	if (!bench)
 		return NULL;
@@ -161,22 +175,36 @@ struct bench *model_add(struct model *model, const char *name, uint32_t id)
 	bench->id = id;
 	bench->cgroup = BM_CGROUP_NONE;
 	bench->net = -1;
+	bench->maps.userns = -1;
 	bench->target = BM_TARGET_NONE;
 	if (id > model->last_bench)
 		model->last_bench = id;
-	while (*end)
-		end = &(*end)->next;
-	*end = bench;
+	*(model->last ? &model->last->next : &model->benches) = bench;
+	model->last = bench;
+	bucket = bucket_of_id(model, id);
+	bench->next_id = *bucket;
+	*bucket = bench;
+	bucket = bucket_of_name(model, bench->name);
+	bench->next_name = *bucket;
+	*bucket = bench;
 	return bench;
 }
 
 void model_remove(struct model *model, struct bench *bench)
 {
-	struct bench **at = &model->benches;
+	struct bench **at = &model->benches, *before = NULL;
 
-	while (*at != bench)
-		at = &(*at)->next;
+	for (; *at != bench; at = &(*at)->next)
+		before = *at;
 	*at = bench->next;
+	if (model->last == bench)
+		model->last = before;
+	for (at = bucket_of_id(model, bench->id); *at != bench;)
+		at = &(*at)->next_id;
+	*at = bench->next_id;
+	for (at = bucket_of_name(model, bench->name); *at != bench;)
+		at = &(*at)->next_name;
+	*at = bench->next_name;
 	while (bench->grants)
 		bench_remove_grant(bench, bench->grants);
 	bench_forget_revoked(bench);
@@ -185,6 +213,7 @@ void model_remove(struct model *model, struct bench *bench)
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
 	bm_close(bench->net);
+	bm_close(bench->maps.userns);
 	json_object_put(bench->detached);
 	json_object_put(bench->history);
 	json_object_put(bench->outputs);
@@ -196,12 +225,13 @@ void model_remove(struct model *model, struct bench *bench)
 
 int model_free_slot(const struct model *model, uint32_t *ret_slot)
 {
-	for (uint32_t slot = 0; slot < BM_ID_SLOTS; slot++) {
-		const struct bench *b = model->benches;
+	bool taken[BM_ID_SLOTS] = {};
 
-		while (b && (b->origin != ORIGIN_CREATED || b->slot != slot))
-			b = b->next;
-		if (!b) {
+	for (const struct bench *b = model->benches; b; b = b->next)
+		if (b->origin == ORIGIN_CREATED && b->slot < BM_ID_SLOTS)
+			taken[b->slot] = true;
+	for (uint32_t slot = 0; slot < BM_ID_SLOTS; slot++) {
+		if (!taken[slot]) {
 			*ret_slot = slot;
 			return 0;
 		}
@@ -245,6 +275,7 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 	*end = grant;
 	grant->next = NULL;
 	bench->grant_count++;
+	bench->expiring += grant->expiry_ns != 0;
 	if (grant->number > bench->last_grant)
 		bench->last_grant = grant->number;
 }
@@ -255,6 +286,7 @@ void grant_free(struct grant *grant)
 		free(grant->source);
 		free(grant->dest);
 		free(grant->profile);
+		free(grant->seal);
 		free(grant->excepts);
 		hosts_done(&grant->hosts);
 		hosts_done(&grant->next_hosts);
@@ -269,10 +301,16 @@ static void unlink_grant(struct grant **at, const struct grant *grant)
 	*at = grant->next;
 }
 
-void bench_remove_grant(struct bench *bench, struct grant *grant)
+static void unlink_from_grants(struct bench *bench, const struct grant *grant)
 {
 	unlink_grant(&bench->grants, grant);
 	bench->grant_count--;
+	bench->expiring -= grant->expiry_ns != 0;
+}
+
+void bench_remove_grant(struct bench *bench, struct grant *grant)
+{
+	unlink_from_grants(bench, grant);
 	grant_free(grant);
 }
 
@@ -297,8 +335,7 @@ void bench_close_grant(struct bench *bench, struct grant *grant)
 
 	if (before)
 		bench_remove_closed(bench, before);
-	unlink_grant(&bench->grants, grant);
-	bench->grant_count--;
+	unlink_from_grants(bench, grant);
 	grant->closed = true;
 	grant->next = bench->closed;
 	bench->closed = grant;
@@ -306,8 +343,7 @@ void bench_close_grant(struct bench *bench, struct grant *grant)
 
 void bench_retire_grant(struct bench *bench, struct grant *grant)
 {
-	unlink_grant(&bench->grants, grant);
-	bench->grant_count--;
+	unlink_from_grants(bench, grant);
 	grant->next = bench->revoked;
 	bench->revoked = grant;
 }
@@ -438,9 +474,13 @@ void grant_seal_to_json(struct json_object *json, const struct grant *g)
 
 int grant_seal_from_json(struct json_object *json, struct grant *g)
 {
-	return take_string(json, "seal", g->seal, sizeof(g->seal)) &&
-			       bm_json_int(json, "seal_expiry", &g->seal_expiry) == 0 &&
-			       g->seal_expiry > 0
+	char *seal = NULL;
+
+	if (!own_string(json, "seal", &seal, BM_SEAL_DIGEST_LEN))
+		return -EBADMSG;
+	free(g->seal);
+	g->seal = seal;
+	return bm_json_int(json, "seal_expiry", &g->seal_expiry) == 0 && g->seal_expiry > 0
 		       ? 0
 		       : -EBADMSG;
 }

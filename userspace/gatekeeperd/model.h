@@ -13,6 +13,7 @@
 #include "bench/cgroup.h"
 #include "bench/limits.h"
 #include "bench/target.h"
+#include "bench/userns.h"
 #include "gatekeeperd/backoff.h"
 #include "network/address.h"
 #include "policy/seal.h"
@@ -93,14 +94,14 @@ struct grant {
 	size_t except_count;
 	/* net */
 	char *profile;                 /* NULL: one address */
-	char seal[BM_SEAL_DIGEST_LEN]; /* what was granted of it */
+	char *seal;                    /* what was granted of it */
 	int64_t seal_expiry;           /* seconds of CLOCK_REALTIME; 0: none */
 	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
 struct bench {
-	struct bench *next;
+	struct bench *next, *next_id, *next_name; /* of all; and of those with the same hash */
 	char name[BM_BENCH_NAME_LEN];
 	uint32_t id;
 	uint32_t slot; /* of the host id ranges, created ones */
@@ -114,6 +115,7 @@ struct bench {
 	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
 	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
 	int net;                        /* its network, where shared: that outlives its init */
+	struct bm_id_maps maps;         /* of the grant before: most often of the next, too */
 	bool userns;                    /* it may make user namespaces */
 	bool ends;                      /* ending.c: it takes no grant and no execution any more */
 	bool halted;                    /* and was frozen for that */
@@ -135,6 +137,7 @@ struct bench {
 	struct json_object *standing; /* record.h: what the next file of the ledger says again */
 	struct grant *grants;
 	size_t grant_count;
+	size_t expiring;       /* of these */
 	struct grant *revoked; /* file grants of which something may still be held */
 	bool recalling;        /* something is held of what is not granted */
 	struct backoff review; /* of looking whether that is still so */
@@ -152,8 +155,12 @@ struct bench {
 	struct json_object *denials; /* NULL: not known */
 };
 
+/* A line of the ledger, and an entry of the kernel's tables, names its Bench. */
+#define MODEL_BUCKETS 1024
+
 struct model {
-	struct bench *benches;
+	struct bench *benches, *last; /* in the order of their ids */
+	struct bench *by_id[MODEL_BUCKETS], *by_name[MODEL_BUCKETS];
 	uint32_t last_bench; /* the highest id ever used */
 };
 
