@@ -61,9 +61,11 @@ static bool none(void *ctx, uint64_t number)
 static void apart(void **state)
 {
 	size_t before = host_mounts();
-	automounts pins = {}, others = {};
+	automounts none_yet = {}, pins = {}, others = {}, all = {};
 
 	(void)state;
+	assert_int_equal(bm_pins_read_all(&none_yet, NULL), 0);
+	assert_int_equal(none_yet.count, 0);
 	for (uint64_t object = 1; object <= FILES; object++) {
 		bm_mounts_done(&pins);
 		pinned(7, object, &pins);
@@ -77,6 +79,9 @@ static void apart(void **state)
 	for (size_t i = 0; i < pins.count; i++)
 		assert_int_equal(strcmp(pins.list[i].target, "/") ? pins.list[i].ro : 1, 1);
 	assert_false(bm_pinned(&others, 2));
+	assert_int_equal(bm_pins_read_all(&all, NULL), 0);
+	assert_int_equal(all.count, FILES + 3);
+	assert_true(bm_pinned(&all, 2));
 	/* Once is enough. */
 	bm_mounts_done(&pins);
 	pinned(7, 1, &pins);

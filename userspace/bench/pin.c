@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <linux/magic.h>
+#include <linux/memfd.h>
 
 #include "base/cleanup.h"
 #include "base/helper.h"
@@ -26,7 +27,6 @@
 
 #define PIN_PATH 64
 #define PLACE_PATH 64
-#define MOUNTINFO_MAX (16u << 20)
 
 /* As seen from the root of its mount namespace. */
 static void pin_path(char path[PIN_PATH], uint64_t object)
@@ -193,21 +193,55 @@ static int pin(void *arg, int *ret_fd, struct bm_error *err)
 	return *ret_fd < 0 ? bm_fail_errno(err, errno, "pins") : 0;
 }
 
-static int by_target(const void *a, const void *b)
+static int copy(int from, int to)
 {
-	return strcmp(((const struct bm_mount *)a)->target, ((const struct bm_mount *)b)->target);
+	char buf[16384];
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0) {
+		int r = bm_write_all(to, buf, (size_t)n);
+
+		if (r < 0)
+			return r;
+	}
+	return n < 0 ? -errno : 0;
 }
 
-/* In an order by which they are found: each grant of a Bench is compared with each other one. */
-static int parse(int mountinfo, struct bm_mounts *ret, struct bm_error *err)
+/* Those of one Bench after those of another, into a file that the daemon has made. */
+static int look_at_all(void *arg, int *ret_fd, struct bm_error *err)
 {
-	char *text;
-	int r = bm_read_fd(mountinfo, MOUNTINFO_MAX, &text, NULL);
+	autoclose self = -1, host = -1;
+	autoclosedir DIR *dir = NULL;
+	const int *to = arg;
+	struct dirent *entry;
+	int r = bm_confine(BM_CONFINE_MOUNT, err);
 
+	(void)ret_fd;
 	if (r == 0)
-		r = bm_mounts_parse(text, ret);
-	if (r == 0)
-		qsort(ret->list, ret->count, sizeof(*ret->list), by_target);
+		r = begin(&self, err);
+	if (r < 0)
+		return r;
+	host = openat(self, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	dir = host < 0 ? NULL : opendir(BM_PIN_ROOT);
+	if (!dir)
+		return errno == ENOENT ? 0 : bm_fail_errno(err, errno, BM_PIN_ROOT);
+	while (r == 0 && (entry = readdir(dir))) {
+		autoclose mountinfo = -1;
+		char path[PLACE_PATH];
+		char *end;
+
+		place_path(path, (uint32_t)strtoull(entry->d_name, &end, 10));
+		r = *end ? -ENOENT : enter_place(path);
+		if (r == -ENOENT) {
+			r = 0;
+			continue;
+		}
+		mountinfo = openat(self, "mountinfo", O_RDONLY | O_CLOEXEC);
+		if (r == 0)
+			r = mountinfo < 0 ? -errno : copy(mountinfo, *to);
+		if (r == 0 && setns(host, CLONE_NEWNS) < 0)
+			r = -errno;
+	}
 	return r < 0 ? bm_fail_errno(err, -r, "pins") : 0;
 }
 
@@ -223,7 +257,7 @@ int bm_pin(uint32_t bench, int source, pid_t peer, bool directory, uint64_t obje
 	args.tree = tree;
 	if (r == 0)
 		r = bm_helper(pin, &args, &mountinfo, err);
-	return r < 0 || !ret ? r : parse(mountinfo, ret, err);
+	return r < 0 || !ret ? r : bm_pins_parse(mountinfo, ret, err);
 }
 
 struct look_args {
@@ -261,36 +295,17 @@ int bm_pins_read(uint32_t bench, struct bm_mounts *ret, struct bm_error *err)
 	autoclose mountinfo = -1;
 	int r = bm_helper(look, &args, &mountinfo, err);
 
-	return r < 0 || mountinfo < 0 ? r : parse(mountinfo, ret, err);
+	return r < 0 || mountinfo < 0 ? r : bm_pins_parse(mountinfo, ret, err);
 }
 
-static const struct bm_mount *find(const struct bm_mounts *pins, uint64_t object)
+int bm_pins_read_all(struct bm_mounts *ret, struct bm_error *err)
 {
-	struct bm_mount wanted = {};
-	char path[PIN_PATH];
+	autoclose to = (int)syscall(SYS_memfd_create, "pins", MFD_CLOEXEC);
+	int r = to < 0 ? -errno : bm_helper(look_at_all, &to, NULL, err);
 
-	pin_path(path, object);
-	wanted.target = path;
-	return pins->count ? bsearch(&wanted, pins->list, pins->count, sizeof(wanted), by_target)
-			   : NULL;
-}
-
-bool bm_pins_beyond(const struct bm_mounts *pins, bool (*keep)(void *ctx, uint64_t object),
-		    void *ctx)
-{
-	for (size_t i = 0; i < pins->count; i++) {
-		char *end;
-		uint64_t object = strtoull(pins->list[i].target + 1, &end, 10);
-
-		if (end != pins->list[i].target + 1 && !*end && !keep(ctx, object))
-			return true;
-	}
-	return false;
-}
-
-bool bm_pinned(const struct bm_mounts *pins, uint64_t object)
-{
-	return find(pins, object);
+	if (r == 0 && lseek(to, 0, SEEK_SET) < 0)
+		r = -errno;
+	return r < 0 ? bm_fail_errno(err, -r, "pins") : bm_pins_parse(to, ret, err);
 }
 
 int bm_pin_open(uint32_t bench, uint64_t object, uint64_t *ret_superblock, int *ret_fd)
@@ -301,7 +316,7 @@ int bm_pin_open(uint32_t bench, uint64_t object, uint64_t *ret_superblock, int *
 	autoclose fd = -1;
 	int r = bm_pins_read(bench, &pins, NULL);
 
-	pin = r == 0 ? find(&pins, object) : NULL;
+	pin = r == 0 ? bm_pin_find(&pins, object) : NULL;
 	if (!pin)
 		return r ?: -ENOENT;
 	r = bm_helper(look, &args, &fd, NULL);
@@ -318,27 +333,10 @@ int bm_pin_fstype(uint32_t bench, uint64_t object, char *buf, size_t size)
 	automounts pins = {};
 	int r = bm_pins_read(bench, &pins, NULL);
 
-	pin = r == 0 ? find(&pins, object) : NULL;
+	pin = r == 0 ? bm_pin_find(&pins, object) : NULL;
 	if (pin)
 		snprintf(buf, size, "%s", pin->fstype);
 	return pin ? 0 : r ?: -ENOENT;
-}
-
-bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t outer)
-{
-	const struct bm_mount *in = find(pins, object), *out = find(pins, outer);
-	size_t len;
-
-	if (object == outer)
-		return false;
-	if (!in || !out)
-		return true;
-	if (in->major != out->major || in->minor != out->minor)
-		return false;
-	len = strlen(out->root);
-	if (len == 1) /* "/" */
-		return true;
-	return !strncmp(in->root, out->root, len) && in->root[len] == '/';
 }
 
 void bm_pins_forget(void)

@@ -27,6 +27,12 @@ int bm_pin(uint32_t bench, int source, pid_t peer, bool directory, uint64_t obje
 
 /* The Bench's pins as they are now, by their paths; untouched where there are none. */
 int bm_pins_read(uint32_t bench, struct bm_mounts *ret, struct bm_error *err);
+/* And those of all Benches: what several are granted is there several times. */
+int bm_pins_read_all(struct bm_mounts *ret, struct bm_error *err);
+/* pin_list.c: from an fd of a mountinfo, in an order by which they are found. */
+int bm_pins_parse(int mountinfo, struct bm_mounts *ret, struct bm_error *err);
+/* NULL: it is not pinned. */
+const struct bm_mount *bm_pin_find(const struct bm_mounts *pins, uint64_t object);
 /* Whether there is one for which keep says false. */
 bool bm_pins_beyond(const struct bm_mounts *pins, bool (*keep)(void *ctx, uint64_t object),
 		    void *ctx);
