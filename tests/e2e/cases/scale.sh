@@ -23,7 +23,7 @@ cleared() {
 
 # Made by a Bench, and removed while the daemon goes on.
 many_files() {
-	bm exec e1 -- sh -c 'cd /work && seq 1 100 >names && for d in $(seq 1 150); do
+	bm exec e1 -- sh -c 'cd /work && seq 1 100 >names && for d in $(seq 1 40); do
 		mkdir $d && (cd $d && touch $(cat ../names)) || exit 1; done'
 	did
 }
