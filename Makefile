@@ -226,8 +226,8 @@ build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
 tests-built: all build/attack/payload $(E2E) $(UNIT)
 .PHONY: tests-built
 
-# These make namespaces, interfaces and nft tables: they run in the guests.
-unit: $(filter-out %/test_nft %/test_link %/test_listen %/test_sockdiag %/test_obstacle,$(UNIT))
+# These make namespaces, mounts, interfaces and nft tables: they run in the guests.
+unit: $(filter-out %/test_nft %/test_link %/test_listen %/test_sockdiag %/test_obstacle %/test_pin,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 # Each is a target of its own, so that they run side by side.

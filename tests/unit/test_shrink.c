@@ -130,6 +130,11 @@ static long try_unshare(void)
 	return syscall(SYS_unshare, 0);
 }
 
+static long try_unshare_mounts(void)
+{
+	return syscall(SYS_unshare, CLONE_NEWNS);
+}
+
 static long try_setns(void)
 {
 	return syscall(SYS_setns, -1, 0);
@@ -241,16 +246,17 @@ static int as_helper(void *arg)
 
 static void helper_calls(void **state)
 {
+	enum bm_confinement what;
 	static const struct {
 		const char *name;
 		long (*call)(void);
 		enum want want[BM_CONFINE_MAX];
 	} calls[] = {
 #define WANT(look, mount, network, user, scan, read, resolve, listen)                              \
-	{ [BM_CONFINE_LOOK] = look,    [BM_CONFINE_MOUNT] = mount, [BM_CONFINE_NETWORK] = network, \
-	  [BM_CONFINE_USER] = user,    [BM_CONFINE_SCAN] = scan,   [BM_CONFINE_READ] = read,       \
-	  [BM_CONFINE_OUTPUTS] = read, [BM_CONFINE_ACCESS] = read, [BM_CONFINE_RESOLVE] = resolve, \
-	  [BM_CONFINE_LISTEN] = listen }
+	{ [BM_CONFINE_LOOK] = look,       [BM_CONFINE_MOUNT] = mount,  [BM_CONFINE_PIN] = mount,   \
+	  [BM_CONFINE_NETWORK] = network, [BM_CONFINE_USER] = user,    [BM_CONFINE_SCAN] = scan,   \
+	  [BM_CONFINE_READ] = read,       [BM_CONFINE_OUTPUTS] = read, [BM_CONFINE_ACCESS] = read, \
+	  [BM_CONFINE_RESOLVE] = resolve, [BM_CONFINE_LISTEN] = listen }
 #ifndef __SANITIZE_ADDRESS__
 		{ "openat", try_open,
 		  WANT(DONE, DONE, DONE, MISSING, DONE, MISSING, DONE, MISSING) },
@@ -272,9 +278,13 @@ static void helper_calls(void **state)
 	};
 
 	(void)state;
-	for (enum bm_confinement what = 0; what < BM_CONFINE_MAX; what++)
+	for (what = 0; what < BM_CONFINE_MAX; what++)
 		for (size_t i = 0; i < COUNT(calls); i++)
 			check(calls[i].name, calls[i].call, calls[i].want[what], as_helper, &what);
+	for (what = 0; what < BM_CONFINE_MAX; what++)
+		check("unshare of mounts", try_unshare_mounts,
+		      what == BM_CONFINE_PIN || what == BM_CONFINE_USER ? DONE : MISSING, as_helper,
+		      &what);
 }
 
 static int confined(void *arg, int *ret_fd, struct bm_error *err)

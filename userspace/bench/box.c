@@ -10,6 +10,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -279,6 +281,20 @@ static int remove_tree(const char *path, struct bm_error *err)
 	return status ? bm_fail(err, EIO, NULL, NULL, "remove %s: rm failed", path) : 0;
 }
 
+/* The name may be another's, which is not removed yet. */
+static int put_aside(const char *name, const char *path, struct bm_error *err)
+{
+	char to[PATH_LEN];
+
+	if (access(path, F_OK) < 0)
+		return 0;
+	snprintf(to, sizeof(to), BM_BOX_GONE "/%s.%llu", name,
+		 (unsigned long long)bm_now_ns(CLOCK_REALTIME));
+	if ((mkdir(BM_BOX_GONE, 0700) < 0 && errno != EEXIST) || rename(path, to) < 0)
+		return remove_tree(path, err);
+	return 0;
+}
+
 static int unmount(const char *path, struct bm_error *err)
 {
 	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT)
@@ -327,7 +343,30 @@ int bm_box_destroy(const char *name, struct bm_error *err)
 	if (r == 0)
 		r = remove_tree(p.run, err);
 	if (r == 0)
-		r = remove_tree(p.state, err);
+		r = put_aside(name, p.state, err);
+	return r;
+}
+
+bool bm_box_gone(char *ret_path, size_t size)
+{
+	autoclosedir DIR *dir = opendir(BM_BOX_GONE);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			return (size_t)snprintf(ret_path, size, BM_BOX_GONE "/%s", entry->d_name) <
+			       size;
+	rmdir(BM_BOX_GONE);
+	return false;
+}
+
+int bm_box_remove_gone(struct bm_error *err)
+{
+	char path[PATH_LEN];
+	int r = 0;
+
+	while (r == 0 && bm_box_gone(path, sizeof(path)))
+		r = remove_tree(path, err);
 	return r;
 }
 

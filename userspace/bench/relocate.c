@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -351,11 +352,26 @@ static void undo(const struct place_args *a, size_t made, bool directory)
 	}
 }
 
+int bm_mount_failed(struct bm_error *err, int code, const char *format, ...)
+{
+	char what[256];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	if (code == ENOSPC)
+		return bm_fail(err, ENOSPC, "mounts",
+			       "revoke what is not needed, or raise the sysctl fs.mount-max",
+			       "%s: the mount namespace has as many mounts as may be", what);
+	return bm_fail_errno(err, code, "%s", what);
+}
+
 static int attach_tree(const struct place_args *a, int point, struct bm_error *err)
 {
 	if (point < 0 || move_mount(a->tree, "", point, "",
 				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
+		return bm_mount_failed(err, errno, "mount at %s in the Bench", a->dest);
 	return 0;
 }
 

@@ -66,6 +66,9 @@ int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t
 		       uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err);
 
 /* An absolute path without "..", ".", "//" or control bytes, not "/": -EINVAL says which. */
+/* Of a mount that could not be put in its place: ENOSPC is the bound on mounts, and no disk. */
+int bm_mount_failed(struct bm_error *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int bm_dest_check(const char *dest, struct bm_error *err);
 
 #endif

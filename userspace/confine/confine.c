@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/fsuid.h>
@@ -26,6 +27,9 @@ static const char *const mounts[] = {
 	"fsmount", "mkdir",    "mkdirat",    "mknod",         "mknodat", "rmdir",
 	"unlink",  "unlinkat", "setfsuid",   "setfsgid",      NULL,
 };
+
+static const char *const pins[] = { "pivot_root", NULL };
+static const struct bm_first_argument pin_arguments[] = { { "unshare", CLONE_NEWNS } };
 
 static const char *const network[] = {
 	"openat", "write", "fstat", "newfstatat", "setns", "socket", "bind", "setsockopt", NULL,
@@ -91,6 +95,12 @@ static const struct {
 				       BM_CAP(DAC_READ_SEARCH) | BM_CAP(FOWNER) | BM_CAP(SETUID) |
 				       BM_CAP(SETGID) | BM_CAP(SYS_PTRACE),
 			       { .calls = { look, mounts } } },
+	/* And makes a mount namespace of its own, of no other kind. */
+	[BM_CONFINE_PIN] = { BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) | BM_CAP(DAC_OVERRIDE) |
+				     BM_CAP(DAC_READ_SEARCH) | BM_CAP(SYS_PTRACE),
+			     { .calls = { look, mounts, pins },
+			       .arguments = pin_arguments,
+			       .argument_count = 1 } },
 	[BM_CONFINE_NETWORK] = { BM_CAP(SYS_ADMIN) | BM_CAP(NET_ADMIN), { .calls = { network } } },
 	/* Where kernel.unprivileged_userns_clone is 0. */
 	[BM_CONFINE_USER] = { BM_CAP(SYS_ADMIN), { .calls = { user } } },

@@ -14,6 +14,7 @@
 enum bm_confinement {
 	BM_CONFINE_LOOK,    /* enters a mount namespace and opens or clones what is in it */
 	BM_CONFINE_MOUNT,   /* and mounts, unmounts, makes mount points */
+	BM_CONFINE_PIN,     /* and makes an empty mount namespace */
 	BM_CONFINE_NETWORK, /* enters a network namespace, opens netlink, sets sysctls */
 	BM_CONFINE_USER,    /* makes a user namespace and waits */
 	BM_CONFINE_SCAN,    /* reads what processes hold */

@@ -112,6 +112,8 @@ struct daemon {
 	int starting; /* main.c: locked until it can be asked, or can't */
 	int epoll;
 	struct watch listener, launcher, signals, ring, timer;
+	struct watch rubbish; /* rubbish.c: the end of its remover */
+	pid_t remover;        /* 0: none */
 	/* clients.c */
 	struct connection *connections;
 	struct watch idle;

@@ -159,18 +159,19 @@ static size_t list_apart(const struct bench *bench, const struct grant *g,
 	return count;
 }
 
-static int open_grant(const struct grant *g, int *ret_fd, struct stat *ret_st, struct bm_error *err)
+static int open_grant(const struct bench *bench, const struct grant *g, int *ret_fd,
+		      struct stat *ret_st, struct bm_error *err)
 {
 	char fstype[32];
 	uint64_t superblock;
-	int r = bm_pin_fstype(g->object, fstype, sizeof(fstype));
+	int r = bm_pin_fstype(bench->id, g->object, fstype, sizeof(fstype));
 
 	if (r == 0 && !is_local(fstype))
 		return bm_fail(err, ENOTSUP, NULL, NULL,
 			       "not looked at: a file system (%s) may keep who reads it waiting",
 			       fstype);
 	if (r == 0)
-		r = bm_pin_open(g->object, &superblock, ret_fd);
+		r = bm_pin_open(bench->id, g->object, &superblock, ret_fd);
 	if (r == 0 && fstat(*ret_fd, ret_st) < 0)
 		r = -errno;
 	if (r < 0)
@@ -199,7 +200,7 @@ static int look_at(struct ending *e, const struct bench *bench, const struct gra
 
 	if (!apart || !names)
 		return bm_fail_errno(err, ENOMEM, "not looked at");
-	r = open_grant(g, &fd, &st, err);
+	r = open_grant(bench, g, &fd, &st, err);
 	if (r < 0)
 		return r;
 	if (bm_time_parse(g->created, &since) < 0)

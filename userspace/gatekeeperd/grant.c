@@ -58,9 +58,9 @@ static int check_dest(const struct bench *bench, const char *dest, const struct 
 	if (r < 0)
 		return r;
 	for (const struct grant *g = bench->grants; g; g = g->next) {
-		size_t len = strlen(g->dest);
+		size_t len = g->kind == GRANT_FILE ? strlen(g->dest) : 0;
 
-		if (g->kind != GRANT_FILE || strncmp(dest, g->dest, len))
+		if (!len || strncmp(dest, g->dest, len))
 			continue;
 		if (!dest[len])
 			return bm_fail(err, EEXIST, "destination",
@@ -259,26 +259,28 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
  * Ids in the object's file system -> ids of the Bench. Its owner's files become the Bench root's;
  * of a caller who is not root only what is the caller's own.
  */
-static int map_ids(const struct connection *c, const struct bm_target *target,
-		   const struct bm_source *s, int *ret_map, struct bm_error *err)
+static int map_ids(const struct connection *c, struct bench *bench, const struct bm_source *s,
+		   struct bm_error *err)
 {
-	struct bm_id_map uids = { 0, target->uid, 1 }, gids = { 0, target->gid, 1 };
+	struct bm_id_map uids = { 0, bench->target.uid, 1 };
+	struct bm_id_map gids = { 0, bench->target.gid, 1 };
 
 	peer_ids(c, s, &uids.inside, &gids.inside);
-	return bm_userns_make(uids, gids, ret_map, err);
+	return bm_id_maps_set(&bench->maps, uids, gids, err);
 }
 
-static int clone_object(struct connection *c, const struct bm_target *target, int *ret_tree,
+static int clone_object(struct connection *c, struct bench *bench, int *ret_tree,
 			struct bm_error *err)
 {
 	struct pending *p = &c->pending;
-	autoclose tree = TAKE_FD(p->tree), map = -1;
+	bool mapped = bench->target.uid && p->idmap;
+	autoclose tree = TAKE_FD(p->tree);
 	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
-	if (r == 0 && target->uid && p->idmap)
-		r = map_ids(c, target, &p->source, &map, err);
+	if (r == 0 && mapped)
+		r = map_ids(c, bench, &p->source, err);
 	if (r == 0)
-		r = bm_mount_restrict(tree, p->writable, map, err);
+		r = bm_mount_restrict(tree, p->writable, mapped ? bench->maps.userns : -1, err);
 	if (r == 0)
 		*ret_tree = TAKE_FD(tree);
 	return r;
@@ -318,7 +320,9 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &now, &g->over, err);
 	if (r == 0)
-		r = clone_object(c, target, &tree, err);
+		r = bm_grants_room(d->kernel, 1, err);
+	if (r == 0)
+		r = clone_object(c, bench, &tree, err);
 	if (r == 0)
 		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
 	if (r == 0)
@@ -350,7 +354,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 				      const char *how)
 {
 	struct pending *p = &c->pending;
-	struct grant *g = calloc(1, sizeof(*g));
+	BM_CLEANUP(grant_freep) struct grant *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
@@ -367,9 +371,14 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 		bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, g->expires);
 	}
 	g->report = p->report;
-	grant_net_take(g, p);
-	snprintf(g->source, sizeof(g->source), "%s", p->source.path);
-	snprintf(g->dest, sizeof(g->dest), "%s", p->dest);
+	if (p->kind == GRANT_FILE) {
+		g->source = strdup(p->source.path);
+		g->dest = strdup(p->dest);
+		if (!g->source || !g->dest)
+			return NULL;
+	}
+	if (grant_net_take(g, p) < 0)
+		return NULL;
 	g->writable = p->writable;
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
@@ -378,7 +387,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);
 	g->except_count = p->except_count;
-	return g;
+	return TAKE_PTR(g);
 }
 
 /* The number is used up, and the ledger has the grant: it gets its end too. */

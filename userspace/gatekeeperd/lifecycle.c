@@ -29,6 +29,7 @@
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/owner.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
 #include "network/link.h"
@@ -358,6 +359,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = collect_own(bench, &own, &foreign, err);
 	if (r == 0)
+		r = bm_grants_room(d->kernel, own.count, err);
+	if (r == 0)
 		r = bench_nft_setup(bench, err);
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
@@ -491,6 +494,7 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 	}
 	model_remove(&d->model, bench);
 	recall_review(d);
+	rubbish_collect(d);
 	return 0;
 }
 

@@ -32,6 +32,7 @@
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/record.h"
+#include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
@@ -220,6 +221,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
+	rubbish_collect(d);
 	r = doors_begin(d, err);
 	if (r == 0)
 		r = clients_listen(d, socket_path, err);
@@ -288,6 +290,7 @@ static void finish(struct daemon *d)
 	bm_close(d->launcher.fd);
 	bm_close(d->signals.fd);
 	bm_close(d->timer.fd);
+	bm_close(d->rubbish.fd);
 	bm_close(d->idle.fd);
 	service_end(&d->service);
 	bm_kernel_close(d->kernel);
@@ -360,6 +363,7 @@ int main(int argc, char **argv)
 			    .launcher.fd = -1,
 			    .signals.fd = -1,
 			    .ring.fd = -1,
+			    .rubbish.fd = -1,
 			    .idle.fd = -1,
 			    .timer.fd = -1,
 			    .door_timer.fd = -1 };

@@ -6,12 +6,14 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/names.h"
 #include "bench/cgroup.h"
 #include "bench/limits.h"
 #include "bench/target.h"
+#include "bench/userns.h"
 #include "gatekeeperd/backoff.h"
 #include "gatekeeperd/bucket.h"
 #include "network/address.h"
@@ -81,8 +83,7 @@ struct grant {
 	char confirmed_how[8];
 	uint32_t ask; /* the number of the request that it answers; 0: of none */
 	/* file */
-	char source[PATH_MAX];
-	char dest[DEST_LEN];
+	char *source, *dest; /* NULL but for these */
 	bool writable, directory, idmap;
 	bool over;    /* mounted over itself, within another grant's destination */
 	bool closed;  /* revoked, and its tombstone stays: it lies in what is granted */
@@ -94,15 +95,15 @@ struct grant {
 	struct except *excepts;
 	size_t except_count;
 	/* net */
-	char profile[BM_PROFILE_NAME_LEN]; /* "": one address */
-	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
-	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
+	char *profile;                 /* NULL: one address */
+	char *seal;                    /* what was granted of it */
+	int64_t seal_expiry;           /* seconds of CLOCK_REALTIME; 0: none */
 	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
 struct bench {
-	struct bench *next;
+	struct bench *next, *next_id, *next_name; /* of all; and of those with the same hash */
 	char name[BM_BENCH_NAME_LEN];
 	uint32_t id;
 	uid_t owner;   /* who made or attached it: nobody else but root sees it */
@@ -118,6 +119,7 @@ struct bench {
 	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
 	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
 	int net;                        /* its network, where shared: that outlives its init */
+	struct bm_id_maps maps;         /* of the grant before: most often of the next, too */
 	bool userns;                    /* it may make user namespaces */
 	bool ends;                      /* ending.c: it takes no grant and no execution any more */
 	bool halted;                    /* and was frozen for that */
@@ -141,6 +143,7 @@ struct bench {
 	struct json_object *standing; /* record.h: what the next file of the ledger says again */
 	struct grant *grants;
 	size_t grant_count;
+	size_t expiring;       /* of these */
 	struct grant *revoked; /* file grants of which something may still be held */
 	bool recalling;        /* something is held of what is not granted */
 	struct backoff review; /* of looking whether that is still so */
@@ -166,9 +169,12 @@ struct asker {
 	uid_t uid;
 	struct bucket rate;
 };
+/* A line of the ledger, and an entry of the kernel's tables, names its Bench. */
+#define MODEL_BUCKETS 1024
 
 struct model {
-	struct bench *benches;
+	struct bench *benches, *last; /* in the order of their ids */
+	struct bench *by_id[MODEL_BUCKETS], *by_name[MODEL_BUCKETS];
 	uint32_t last_bench; /* the highest id ever used */
 	struct ask *asks;    /* asks.h; the oldest first */
 	uint32_t last_ask;   /* the highest number ever used of those for a Bench itself */
@@ -241,6 +247,13 @@ void grant_refreshed(struct grant *grant);
 static inline bool grant_has_destinations(const struct grant *grant)
 {
 	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN;
+}
+
+/* Of that profile; NULL is none. */
+static inline bool grant_is_of_profile(const struct grant *grant, const char *profile)
+{
+	return grant->kind == GRANT_NET && grant->profile && profile &&
+	       !strcmp(grant->profile, profile);
 }
 
 /* The kernel's key of a destination. */

@@ -128,8 +128,7 @@ struct json_object *profile_users(const struct daemon *d, uid_t uid, const char 
 
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		for (const struct grant *g = b->grants; g; g = g->next) {
-			if (!bench_is_of(b, uid) || g->kind != GRANT_NET ||
-			    strcmp(g->profile, name) ||
+			if (!bench_is_of(b, uid) || !grant_is_of_profile(g, name) ||
 			    json_object_array_length(list) == PROFILE_USERS)
 				continue;
 			snprintf(id, sizeof(id), "%s/%u", b->name, g->number);

@@ -234,7 +234,7 @@ static int find_object(struct bench *bench, struct grant *g, struct bm_held_obje
 	if (r > 0)
 		r = bm_target_mounts(&bench->target, &mounts, err);
 	else if (r == 0)
-		bm_pin_open(g->object, &ret->superblock, ret_fd);
+		bm_pin_open(bench->id, g->object, &ret->superblock, ret_fd);
 	m = bm_mount_find(&mounts, g->mounts[0]);
 	if (m)
 		ret->superblock = makedev(m->major, m->minor);
@@ -443,6 +443,8 @@ static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_som
 	uint64_t earliest = 0;
 	struct grant *next;
 
+	if (!bench->expiring)
+		return 0;
 	for (struct grant *g = bench->grants; g; g = next) {
 		size_t count = bench->grant_count;
 		uint64_t again;

@@ -152,7 +152,10 @@ int ledger_rotate(struct daemon *d, char ret_old[64], struct bm_error *err)
 	bm_json_add_int(fields, "last_bench", d->model.last_bench);
 	bm_json_add_int(fields, "last_request", d->model.last_ask);
 	r = bm_ledger_rotate(d->ledger, fields, restate_all, d, ret_old, err);
-	d->rotate_at = BM_LEDGER_FILE_MAX;
+	/* What is said again may be as long: then the next one must not begin at once. */
+	d->rotate_at = 2 * bm_ledger_size(d->ledger) > BM_LEDGER_FILE_MAX
+			       ? 2 * bm_ledger_size(d->ledger)
+			       : BM_LEDGER_FILE_MAX;
 	if (r == 0)
 		daemon_log(LOG_LEVEL_INFO, "a new file of the ledger begins, the one before is %s",
 			   ret_old);

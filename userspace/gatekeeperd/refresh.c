@@ -27,30 +27,33 @@ static struct json_object *fields_of(const struct grant *g)
 static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 		 const struct bm_sealed *next, struct bm_error *err)
 {
-	char seal[sizeof(g->seal)];
+	autofree char *seal = malloc(BM_SEAL_DIGEST_LEN);
+	char *before = g->seal;
 	int64_t expiry = g->seal_expiry;
 	struct json_object *fields;
 	autohosts hosts = {};
-	int r = hosts_of_sealed(next, &hosts);
+	int r = seal ? hosts_of_sealed(next, &hosts) : -ENOMEM;
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "hosts of profile %s", next->name);
 	hosts_inherit(&hosts, &g->hosts);
 	r = hosts_record(d, bench, g->number, &hosts, err);
-	memcpy(seal, g->seal, sizeof(seal));
 	if (r == 0)
-		r = bm_seal_digest(next, g->seal);
+		r = bm_seal_digest(next, seal);
 	if (r < 0)
 		return r;
+	g->seal = seal;
 	g->seal_expiry = next->expires;
 	fields = fields_of(g);
 	grant_seal_to_json(fields, g);
 	r = bench_record(d, bench, "refresh", fields, err);
 	if (r < 0) {
-		memcpy(g->seal, seal, sizeof(seal));
+		g->seal = before;
 		g->seal_expiry = expiry;
 		return r;
 	}
+	TAKE_PTR(seal);
+	free(before);
 	hosts_done(&g->next_hosts);
 	g->next_hosts = hosts;
 	hosts = (struct grant_hosts){};
@@ -167,7 +170,7 @@ struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *nex
 			struct json_object *told;
 
 			/* One that was just granted has it already. */
-			if (g->kind != GRANT_NET || strcmp(g->profile, next->name) ||
+			if (!grant_is_of_profile(g, next->name) ||
 			    (!strcmp(g->seal, seal) && !g->next_hosts.count))
 				continue;
 			told = tell(d, b, g, next);

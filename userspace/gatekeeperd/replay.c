@@ -108,7 +108,7 @@ static int replay_grant(struct model *model, struct bench *bench, struct json_ob
 	r = grant_from_json(json, &grant);
 	if (r < 0)
 		return r;
-	if (r == 0 && grant->kind == GRANT_NET && grant->profile[0])
+	if (r == 0 && grant->kind == GRANT_NET && grant->profile)
 		r = hosts_take(bench, number, &grant->hosts);
 	if (r < 0) {
 		grant_free(grant);

@@ -76,7 +76,7 @@ static int restate_end(struct daemon *d, const struct bench *bench, const struct
 static int restate_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 			 struct bm_error *err)
 {
-	bool hosts = g->kind == GRANT_NET && g->profile[0];
+	bool hosts = g->kind == GRANT_NET && g->profile;
 	int r = hosts ? hosts_record(d, bench, g->number, &g->hosts, err) : 0;
 
 	if (r == 0)

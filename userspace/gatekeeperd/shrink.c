@@ -82,7 +82,7 @@ static const char *const files[] = {
 
 static const char *const mounts[] = {
 	"mount",  "umount2",  "open_tree", "move_mount", "mount_setattr",
-	"fsopen", "fsconfig", "fsmount",   NULL,
+	"fsopen", "fsconfig", "fsmount",   "pivot_root", NULL,
 };
 
 /* Helpers and those that they look at. clone(2) and not clone3(2): fork(3), and no thread. */
@@ -126,6 +126,7 @@ static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_MAP_UPDATE_ELEM },
 	{ "bpf", BPF_MAP_DELETE_ELEM },
 	{ "bpf", BPF_MAP_GET_NEXT_KEY },
+	{ "bpf", BPF_MAP_LOOKUP_BATCH },
 	{ "bpf", BPF_OBJ_PIN },
 	{ "bpf", BPF_OBJ_GET },
 	{ "bpf", BPF_OBJ_GET_INFO_BY_FD },

@@ -90,6 +90,8 @@ int unload_main(bool force)
 		r = bm_doors_sweep(none, NULL, &err);
 	if (r == 0)
 		r = bm_pins_end(&err);
+	if (r == 0)
+		r = bm_box_remove_gone(&err);
 	while (d.model.benches)
 		model_remove(&d.model, d.model.benches);
 	bm_ledger_close(d.ledger);

@@ -58,6 +58,7 @@ struct bm_kernel {
 	int queued_list;                   /* an iterator */
 	int strangers, socket_cgroups;     /* others */
 	volatile struct bm_config *config; /* the programs' own memory, mapped */
+	size_t grants;                     /* entries of that table, since it was pruned */
 	struct ring_buffer *ring;
 	void (*event)(void *ctx, const void *record, size_t size);
 	void *event_ctx;

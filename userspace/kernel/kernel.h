@@ -40,6 +40,9 @@ int bm_object_mark(struct bm_kernel *kernel, int fd, uint64_t *ret_object, struc
 /* -ENOENT: no object. */
 int bm_object_get(struct bm_kernel *kernel, int fd, uint64_t *ret_object);
 
+/* -ENOSPC where so many more don't fit: known once the tables have been pruned. */
+int bm_grants_room(const struct bm_kernel *kernel, size_t more, struct bm_error *err);
+
 /* Grants and the sealed set. Adding is one update, the last step of a grant; so is removing. */
 int bm_grant_put(struct bm_kernel *kernel, uint32_t bench, uint64_t object,
 		 const struct bm_grant *grant, struct bm_error *err);
