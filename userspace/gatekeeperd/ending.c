@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/mounts.h"
 #include "bench/outputs.h"
 #include "bench/pin.h"
@@ -260,6 +261,7 @@ static int go_on(struct daemon *d, struct ending *e, struct bench *bench, struct
 		}
 		e->watch = (struct watch){ .fd = e->collecting.socket, .ready = on_looked };
 		if (daemon_watch(d, &e->watch, EPOLLIN) == 0) {
+			STEP(END_LOOKS);
 			endings_review(d);
 			return 0;
 		}
@@ -308,6 +310,7 @@ static void on_looked(struct daemon *d, struct watch *w, uint32_t events)
 	(void)events;
 	daemon_unwatch(d, w);
 	w->fd = -1;
+	STEP(END_LOOKED);
 	if (bench)
 		take_answer(e, bench);
 	else
@@ -358,6 +361,7 @@ int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, co
 	d->endings = e;
 	bench->ends = true;
 	r = halt(bench, err);
+	STEP(END_HALTED);
 	r = r < 0 ? r : go_on(d, e, bench, err);
 	if (r == 0) {
 		e->connection = c;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "bench/pin.h"
 
 static bool holds(const struct grant *list, uint64_t object)
@@ -92,10 +93,13 @@ int nested_begin(struct daemon *d, struct bench *bench, pid_t peer, int fd, stru
 	automounts pins = {};
 	int r = bm_pin(fd, peer, g->directory, g->object, err);
 
+	STEP(GRANT_FILE_PINNED);
 	if (r == 0)
 		r = excepts_pin(d, fd, peer, g, err);
+	STEP(GRANT_EXCEPTS_PINNED);
 	if (r == 0)
 		r = excepts_put(d, bench, g, g, NULL, err);
+	STEP(GRANT_EXCEPTS_PUT);
 	/* From here on nobody in the Bench can move them; nobody has meanwhile. */
 	if (r == 0)
 		r = excepts_check(d, fd, g, err);
@@ -131,6 +135,7 @@ static int let_go(struct daemon *d, struct bench *bench, const struct grant *g,
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "grants");
+	STEP(REVOKE_FILE_DROPPED);
 	return excepts_put(d, bench, g, NULL, g, err);
 }
 
@@ -151,6 +156,7 @@ int nested_release(struct daemon *d, struct bench *bench, struct grant *g, struc
 		bm_pins_read(&pins, NULL);
 		g->closed = restricts(&pins, bench, g);
 	}
+	STEP(REVOKE_FILE_NESTED);
 	return g->closed ? 0 : let_go(d, bench, g, err);
 }
 
@@ -183,6 +189,7 @@ void nested_revoked(struct daemon *d, struct bench *bench, struct grant *g)
 		bench_retire_grant(bench, g);
 	else
 		bench_remove_grant(bench, g);
+	STEP(REVOKE_FORGOTTEN);
 	if (!file)
 		return;
 	if (bench->closed)
