@@ -199,14 +199,21 @@ FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c
 	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 
-# Its handlers are the target's own.
-build/fuzz/fuzz_request: userspace/gatekeeperd/requests.c
+FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=build/fuzz/obj/%.o)
+.SECONDARY: $(FUZZ:build/fuzz/%=build/fuzz/obj/tests/fuzz/%.o)
 
-build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)
-	$(call msg,FUZZ,$@)
+build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(filter %.c,$^) \
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -MMD -MP -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) \
+		-c $< -o $@
+
+# Its handlers are the target's own.
+build/fuzz/fuzz_request: build/fuzz/obj/userspace/gatekeeperd/requests.o
+
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
+	$(call msg,FUZZ,$@)
+	$(Q)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) $^ \
 		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
@@ -261,7 +268,7 @@ e2e: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) others
 	@tests/e2e/drive $(KERNEL)
 
--include $(wildcard $(K)/bpf/*.d) $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(wildcard $(K)/bpf/*.d) $(shell find $(B)/obj build/fuzz/obj -name '*.d' 2>/dev/null)
 
 clean:
 	$(Q)find build -mindepth 1 -maxdepth 1 ! -name vm ! -name rootfs -exec rm -rf {} + 2>/dev/null || true
