@@ -100,7 +100,7 @@ void endings_abandon(struct daemon *d)
 			let_go(e);
 	}
 	for (struct bench *b = d->model.benches; b; b = b->next)
-		if (b->halted)
+		if (b->halted && b->state != BENCH_BROKEN)
 			bm_cgroup_resume(&b->cgroup, false, NULL);
 	endings_bury(d);
 }

@@ -316,7 +316,9 @@ int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_erro
 	if (r == 0)
 		r = fn(arg, err);
 	STEP(RECALL_DONE);
-	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was || bench->halted, err) : r;
+	/* One that is broken stands still until it has no more to lose. */
+	was |= bench->halted || bench->state == BENCH_BROKEN;
+	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was, err) : r;
 }
 
 static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,

@@ -253,6 +253,7 @@ static void restore_or_break(struct daemon *d, struct bench *bench)
 {
 	uint32_t id = bench->id;
 	struct bm_error err = {};
+	bool was;
 
 	if (restore_bench(d, bench, &err) == 0) {
 		bench = model_find_id(&d->model, id);
@@ -264,8 +265,9 @@ static void restore_or_break(struct daemon *d, struct bench *bench)
 	if (!bench)
 		return;
 	bench->state = BENCH_BROKEN;
+	/* Until it is ended, or a daemon finds it whole. */
 	if (bench->cgroup.fd >= 0)
-		bm_cgroup_freeze(&bench->cgroup, true, NULL);
+		bm_cgroup_pause(&bench->cgroup, &was, NULL);
 	daemon_log(LOG_LEVEL_ERROR, "Bench %s is broken and frozen", bench->name);
 }
 

@@ -36,7 +36,10 @@ bench_up() {
 	bm grant u1 net "$server:8080" --yes
 	did
 	init_of u1
-	inside=/proc/$value/root/work
+	init=$value
+	inside=/proc/$init/root/work
+	key id
+	id=$value
 	: >"$inside/begin"
 	bm exec u1 -- sh -c "setsid setsid perl -e '$hammer' </dev/null >/work/said 2>&1 &"
 	did
@@ -44,7 +47,8 @@ bench_up() {
 	# Its fd stays, and what meets it does.
 	bm revoke u1/2
 	did
-	nsenter -t "$value" -n nft delete table inet benchmon
+	nsenter -t "$init" -n nft delete table inet benchmon
+	nft delete table inet "benchmon_bm$id"
 	: >"$inside/revoked"
 	soon test -e "$inside/goes"
 }
@@ -56,13 +60,16 @@ programs() {
 
 replaced_by() { # PROGRAM VERSION: with the Bench at work
 	stop_daemon
-	nsenter -t "$value" -n nft delete table inet benchmon 2>/dev/null || :
-	BENCHMON_GATEKEEPERD=$1 bm version
+	nsenter -t "$init" -n nft delete table inet benchmon 2>/dev/null || :
+	nft delete table inet "benchmon_bm$id" 2>/dev/null || :
+	BENCHMON_GATEKEEPERD=$1 bm ls
+	did u1
+	bm version
 	did "$2"
 }
 
 case_replaced() {
-	local inside value
+	local inside init id value
 	bench_up
 	programs "$tmp/pins.1"
 	replaced_by "$repo/build/other/bin/gatekeeperd" '-other'
