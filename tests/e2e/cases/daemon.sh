@@ -181,6 +181,7 @@ case_crashes() {
 	local seed=${E2E_SEED:-${E2E_FULL:+$RANDOM}}
 	py crash "${E2E_ROUNDS:-$((${E2E_FULL:+48}0 + 20))}" "$disk/rounds" "${seed:-1}"
 	echo "took ${out%%$'\n'*}"
+	rm -f /var/lib/benchmon/ledger-*.jsonl
 	rm -r "$disk/rounds"
 	mkdir "$disk/rounds"
 }

@@ -35,6 +35,7 @@ stepped() { # GROUP
 	[[ $code -eq 0 ]] || fail "$(tail -n 5 "$tmp/steps.log")"
 	bm ls
 	did 'no Benches'
+	rm -f /var/lib/benchmon/ledger-*.jsonl
 }
 
 case_make() {

@@ -74,6 +74,10 @@ def await_end(pid):
     os.close(fd)
 
 
+def rotate(client):
+    ask(client, "ledger-rotate")
+
+
 def killer(pid, lines, turns):
     """Watches the ledger grow, then counts turns and kills. In a process of its own."""
     child = os.fork()
@@ -106,7 +110,7 @@ def busy():
         try:
             with Client() as client:
                 for _ in range(asks.randrange(1, 20)):
-                    if not asks.choice([execute, look])(client):
+                    if not asks.choice([look, look, look, execute])(client):
                         break
         except OSError:
             os.sched_yield()
@@ -150,6 +154,8 @@ def rounds(there, grants):
     for number in range(ROUNDS):
         if not there:
             action = create
+        elif number % 50 == 49:
+            action = rotate
         elif number % 7 == 6:
             action = destroy
         elif grants > 2 or (grants and number % 3 == 2):

@@ -368,7 +368,6 @@ GROUPS = {
 }
 
 
-
 def settled(want):
     """Waits for what ends by itself: a link goes in the background, a process when it is reaped."""
     end = time.monotonic() + 60
