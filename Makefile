@@ -5,7 +5,9 @@
 # make attack     the attack table alone [GROUP=files|exec|...] [KERNEL=6.1|6.12|native]
 # make install    DESTDIR= PREFIX=
 # make unit|fuzz|e2e   one kind of test alone
-# V=1 shows the commands; SAN=1 builds user space with ASan and UBSan below build/san
+# V=1 shows the commands; SAN=1 builds user space with ASan and UBSan below build/san, STEPS=1 one that
+# dies where it is told to (userspace/base/step.h) below build/steps, OTHER=1 another version with other
+# programs for the kernel below build/other
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -26,18 +28,21 @@ B := build/san
 HARDEN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDHARDEN := -fsanitize=address,undefined
 else
-B := build
+B := $(if $(STEPS),build/steps,$(if $(OTHER),build/other,build))
 HARDEN := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
 	-fcf-protection -fPIE
 LDHARDEN := -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 endif
 
+# Where the programs for the kernel are built.
+K := $(if $(OTHER),build/other,build)
+
 WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wvla -Werror
-CPPFLAGS += -D_GNU_SOURCE -DBENCHMON_VERSION='"$(VERSION)"' -I. -Iuserspace -Ibuild
+CPPFLAGS += $(if $(STEPS),-DBM_STEPS) -D_GNU_SOURCE -DBENCHMON_VERSION='"$(VERSION)$(if $(OTHER),-other)"' -I. -Iuserspace -I$(K)
 CFLAGS += -std=gnu11 -g $(WARN) $(HARDEN)
 LDFLAGS += $(LDHARDEN)
 BPFFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
-	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf
+	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf $(if $(OTHER),-DBM_RING_SHARE=256)
 
 CLI_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
 DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp) -lresolv
@@ -60,7 +65,7 @@ CLI := $(call objects,cli)
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
 	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
-SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
+SKELETONS := $(K)/skel/benchmon.skel.h $(K)/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 
 .DELETE_ON_ERROR:
@@ -72,19 +77,19 @@ all: $(PROGRAMS) manuals build/gatekeeperd.service
 
 # --- BPF: many small files, one linked object, one skeleton ----------------------------------
 
-build/bpf/%.o: bpf/%.bpf.c
+$(K)/bpf/%.o: bpf/%.bpf.c
 	$(call msg,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@
 
-build/bpf/benchmon.linked: $(BPF_PARTS:%=build/bpf/%.o)
+$(K)/bpf/benchmon.linked: $(BPF_PARTS:%=$(K)/bpf/%.o)
 	$(call msg,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-build/bpf/probe.linked: build/bpf/probe.o
+$(K)/bpf/probe.linked: $(K)/bpf/probe.o
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-build/skel/%.skel.h: build/bpf/%.linked
+$(K)/skel/%.skel.h: $(K)/bpf/%.linked
 	$(call msg,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
@@ -263,11 +268,18 @@ attack: deps
 	@tools/rootfs >/dev/null
 	@tests/attack/drive "$(GROUP)" "$(KERNEL)"
 
+# Daemons that are never installed: cases/steps.sh, cases/upgrade.sh.
+others:
+	@$(MAKE) --no-print-directory STEPS=1 build/steps/bin/gatekeeperd build/steps/bin/benchmon-holder
+	@$(MAKE) --no-print-directory OTHER=1 build/other/bin/gatekeeperd build/other/bin/benchmon-holder
+.PHONY: others
+
 e2e: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(E2E)
+	@$(MAKE) --no-print-directory -j$$(nproc) others
 	@tests/e2e/drive $(KERNEL)
 
--include $(wildcard build/bpf/*.d) $(shell find $(B)/obj build/fuzz/obj -name '*.d' 2>/dev/null)
+-include $(wildcard $(K)/bpf/*.d) $(shell find $(B)/obj build/fuzz/obj -name '*.d' 2>/dev/null)
 
 clean:
 	$(Q)find build -mindepth 1 -maxdepth 1 ! -name vm ! -name rootfs -exec rm -rf {} + 2>/dev/null || true

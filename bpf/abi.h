@@ -13,7 +13,9 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
+#ifndef BM_ABI_VERSION
 #define BM_ABI_VERSION 9
+#endif
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -22,7 +24,9 @@
 #define BM_MAX_HEARD 4096
 #define BM_RING_BYTES (4u << 20)
 /* From half of the ring on, a Bench has no more events in it that are yet to be read. */
+#ifndef BM_RING_SHARE
 #define BM_RING_SHARE 512
+#endif
 
 /* cgroup v2 trees are rarely deeper than 10; a Bench below this level is refused at attach. */
 #define BM_MAX_LEVEL 32
@@ -216,6 +220,24 @@ struct bm_config {
 struct bm_ledger_end {
 	__u64 n; /* of the last line; 0: none yet */
 	__u8 hash[32];
+};
+
+/*
+ * known: what was pinned by whom had loaded it, by path below the pins' directory; user space
+ * alone. Of a program its tag (the kernel's digest of its instructions), of a map its id, and under
+ * BM_KNOWN_BUILD a digest of the object that all is of.
+ */
+#define BM_KNOWN_PIN 40
+#define BM_KNOWN_BUILD "build"
+#define BM_MAX_KNOWN 512
+struct bm_known_key {
+	char pin[BM_KNOWN_PIN]; /* padded with zeros */
+};
+
+struct bm_known {
+	__u64 what;
+	__u32 where; /* of a program: the BTF id of what it is attached to */
+	__u32 pad;
 };
 
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
@@ -462,6 +484,8 @@ struct bm_task {
 
 _Static_assert(sizeof(struct bm_bench) == 40, "map value");
 _Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS, "global variable");
+_Static_assert(sizeof(struct bm_known_key) == BM_KNOWN_PIN, "map key");
+_Static_assert(sizeof(struct bm_known) == 16, "map value");
 _Static_assert(sizeof(struct bm_cgroup) == 8, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");

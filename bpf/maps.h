@@ -26,6 +26,14 @@ struct {
 } ledger SEC(".maps") __weak;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__uint(max_entries, BM_MAX_KNOWN);
+	__type(key, struct bm_known_key);
+	__type(value, struct bm_known);
+} known SEC(".maps") __weak;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);

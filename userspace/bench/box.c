@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/bundle.h"
 #include "bench/cgroup.h"
 #include "bench/container.h"
@@ -232,20 +233,26 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 	r = bm_cgroup_make_slice(BM_SLICE, err);
 	if (r == 0)
 		r = make_dirs(p, box, base, err);
+	STEP(BOX_DIRECTORIES);
 	if (r == 0)
 		r = mount_lower(p, box, base, &layers, err);
+	STEP(BOX_LAYERS);
 	if (r == 0)
 		r = mount_scratch(p, box, err);
+	STEP(BOX_SCRATCH);
 	if (r == 0)
 		r = copy_holder(p, err);
+	STEP(BOX_HOLDER);
 	if (r == 0)
 		r = mount_rootfs(p, layers, err);
+	STEP(BOX_ROOTFS);
 	if (r < 0)
 		return r;
 	dir = open(p->run, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return bm_fail_errno(err, errno, "%s", p->run);
 	r = bm_bundle_write(dir, &bundle, err);
+	STEP(BOX_BUNDLE);
 	return r < 0 ? r : bm_crun_create(box->name, p->run, ret_pid, err);
 }
 
@@ -328,22 +335,29 @@ int bm_box_destroy(const char *name, struct bm_error *err)
 
 	if (bm_cgroup_open(p.cgroup, &cgroup, NULL) == 0)
 		r = bm_cgroup_kill(&cgroup, err);
+	STEP(UNBOX_KILLED);
 	if (r == 0)
 		r = bm_crun_delete(name, err);
+	STEP(UNBOX_CRUN);
 	if (r == 0)
 		r = bm_cgroup_remove(p.cgroup, err);
+	STEP(UNBOX_CGROUP);
 	if (r == 0)
 		r = unmount(p.rootfs, err);
 	if (r == 0)
 		r = unmount_layers(p.lower, err);
+	STEP(UNBOX_LAYERS);
 	if (r == 0)
 		r = unmount(p.scratch, err);
 	if (r == 0)
 		r = unmount(p.data, err);
+	STEP(UNBOX_UNMOUNTED);
 	if (r == 0)
 		r = remove_tree(p.run, err);
+	STEP(UNBOX_RUN);
 	if (r == 0)
 		r = put_aside(name, p.state, err);
+	STEP(UNBOX_STATE);
 	return r;
 }
 

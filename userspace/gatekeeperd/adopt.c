@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/peer.h"
@@ -206,6 +207,7 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	snprintf(p->typed, sizeof(p->typed), "%s", v->source);
 	snprintf(p->dest, sizeof(p->dest), "%s", v->path);
 	r = bm_foreign_open(v->source, p->tree, p->writable, &p->fd, err);
+	STEP(ADOPT_OPENED);
 	if (r == 0)
 		r = bm_source_look(p->fd, p->writable, c->uid, &p->source, err);
 	if (r == 0)

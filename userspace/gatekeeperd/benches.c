@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/step.h"
 #include "bench/box.h"
 #include "bench/container.h"
 #include "gatekeeperd/adopt.h"
@@ -68,8 +69,10 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, con
 	}
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
+	STEP(CREATE_SAID);
 	if (r == 0)
 		r = bm_box_create(box, &bench->pid, err);
+	STEP(CREATE_BOX_MADE);
 	if (r < 0)
 		return r;
 	bench->pid_start = pid_start_time(bench->pid);
@@ -77,7 +80,10 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, con
 	r = bm_cgroup_open(cgroup, &bench->cgroup, err);
 	if (r == 0)
 		r = bench_bring_up(d, bench, &how, err);
-	return r < 0 ? r : bm_box_start(bench->name, err);
+	if (r == 0)
+		r = bm_box_start(bench->name, err);
+	STEP(CREATE_STARTED);
+	return r;
 }
 
 static void end_half_made(struct daemon *d, struct bench *bench)
@@ -275,6 +281,7 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	bm_json_add_string(fields, "cgroup", bench->cgroup.path);
 	r = bench_record(d, bench, "attach", fields, err);
 	bench->begun = r == 0;
+	STEP(ATTACH_SAID);
 	return r < 0 ? r : bench_bring_up(d, bench, &how, err);
 }
 
@@ -324,6 +331,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (!adoption)
 		return 0;
 	adoption_for(adoption, bench->id);
+	STEP(ATTACH_VOLUMES_HELD);
 	bm_json_add(*ret_reply, "volumes", adoption_to_json(adoption));
 	adoption_drop(c->adoption);
 	c->adoption = TAKE_PTR(adoption);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/mounts.h"
 #include "bench/outputs.h"
 #include "bench/pin.h"
@@ -99,7 +100,7 @@ void endings_abandon(struct daemon *d)
 			let_go(e);
 	}
 	for (struct bench *b = d->model.benches; b; b = b->next)
-		if (b->halted)
+		if (b->halted && b->state != BENCH_BROKEN)
 			bm_cgroup_resume(&b->cgroup, false, NULL);
 	endings_bury(d);
 }
@@ -261,6 +262,7 @@ static int go_on(struct daemon *d, struct ending *e, struct bench *bench, struct
 		}
 		e->watch = (struct watch){ .fd = e->collecting.socket, .ready = on_looked };
 		if (daemon_watch(d, &e->watch, EPOLLIN) == 0) {
+			STEP(END_LOOKS);
 			endings_review(d);
 			return 0;
 		}
@@ -309,6 +311,7 @@ static void on_looked(struct daemon *d, struct watch *w, uint32_t events)
 	(void)events;
 	daemon_unwatch(d, w);
 	w->fd = -1;
+	STEP(END_LOOKED);
 	if (bench)
 		take_answer(e, bench);
 	else
@@ -359,6 +362,7 @@ int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, co
 	d->endings = e;
 	bench->ends = true;
 	r = halt(bench, err);
+	STEP(END_HALTED);
 	r = r < 0 ? r : go_on(d, e, bench, err);
 	if (r == 0) {
 		e->connection = c;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "bench/door.h"
+#include "base/step.h"
 #include "bench/exec.h"
 #include "gatekeeperd/lifecycle.h"
 
@@ -59,6 +60,7 @@ static void on_report(struct daemon *d, struct watch *w, uint32_t events)
 	bm_close(w->fd);
 	w->fd = -1;
 	bm_events_consume(d->kernel);
+	STEP(EXEC_REPORTED);
 	if (x->connection)
 		reply_started(d, x, x->failed ? code : 0);
 	if (x->failed)
@@ -216,6 +218,7 @@ static int start(struct daemon *d, struct connection *c, const struct bm_exec *e
 	x->report = (struct watch){ .fd = -1, .ready = on_report };
 	snprintf(x->command, sizeof(x->command), "%.255s", exec->argv[0]);
 	r = bm_exec_start(exec, &x->pid, &x->exit.fd, &x->report.fd, err);
+	STEP(EXEC_STARTED);
 	if (r < 0) {
 		free(x);
 		return r;
@@ -262,6 +265,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 		r = check_stdio(message->fds, bm_json_bool(message->json, "tty"), err);
 	if (r == 0)
 		r = record_exec(d, bench, argv, c->uid, err);
+	STEP(EXEC_SAID);
 	if (r < 0)
 		return r;
 	exec = (struct bm_exec){

@@ -2,6 +2,8 @@
 /* freeze, the panic button, and thaw: what takes away goes before the ledger, what gives after. */
 #include <errno.h>
 
+#include "base/step.h"
+
 #include "gatekeeperd/lifecycle.h"
 
 static int record(struct daemon *d, const struct bench *bench, const char *event, uid_t uid,
@@ -45,11 +47,13 @@ int request_freeze(struct daemon *d, struct connection *c, struct bm_message *me
 
 	if (r == 0)
 		r = bm_cgroup_freeze(&bench->cgroup, true, err);
+	STEP(FREEZE_FROZEN);
 	if (r < 0)
 		return r;
 	if (!bench->frozen) {
 		bench->frozen = true;
 		r = record(d, bench, "freeze", c->uid, err);
+		STEP(FREEZE_SAID);
 		daemon_log(LOG_LEVEL_INFO, "Bench %s frozen", bench->name);
 	}
 	*ret_reply = reply_of(d, bench);
@@ -70,8 +74,10 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 		return r;
 	if (bench->frozen) {
 		r = record(d, bench, "thaw", c->uid, err);
+		STEP(THAW_SAID);
 		if (r == 0)
 			r = bm_cgroup_freeze(&bench->cgroup, false, err);
+		STEP(THAW_THAWED);
 		if (r < 0)
 			return r;
 		bench->frozen = false;

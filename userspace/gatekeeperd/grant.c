@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
@@ -327,22 +328,27 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
 	if (r == 0)
 		r = excepts_mark(d, p->fd, g, err);
+	STEP(GRANT_FILE_MARKED);
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	STEP(GRANT_FILE_SAID);
 	if (r < 0)
 		return r;
 	/* What is adopted was opened where the host has it mounted. */
 	r = nested_begin(d, bench, g->adopted ? 1 : c->pid, p->fd, g, err);
+	STEP(GRANT_FILE_NESTED);
 	/* What meets it after its end has to be there before: nobody may be when it comes. */
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
 	if (r == 0)
 		r = mount_grant(bench, g, tree, err);
+	STEP(GRANT_FILE_PLACED);
 	if (r == 0) {
 		r = bm_grant_put(d->kernel, bench->id, g->object, &entry, err);
 		if (r < 0)
 			bm_mount_take(target, grant_mount_point(g), g->device, g->inode, NULL);
 	}
+	STEP(GRANT_FILE_PUT);
 	if (r < 0)
 		nested_undo(d, bench, g);
 	else
@@ -478,9 +484,11 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
 	ask_answered(d, c, ask, 0, said, how, bench, g);
 	bench_add_grant(bench, TAKE_PTR(g));
+	STEP(GRANT_KNOWN);
 	if (seals)
 		sealing_settle(d, c->sealing, *ret_reply);
 	recall_regranted(d, bench);
+	STEP(GRANT_REGRANTED);
 	recall_review(d);
 	return 0;
 }

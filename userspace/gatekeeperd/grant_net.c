@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/names.h"
@@ -172,13 +173,16 @@ int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_
 
 	if (r == 0 && g->profile)
 		r = hosts_record(d, bench, g->number, &g->hosts, err);
+	STEP(GRANT_NET_HOSTS_SAID);
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	STEP(GRANT_NET_SAID);
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
 	/* Names lead nowhere by themselves. */
 	if (r == 0)
 		r = names_update(d, bench, g, err);
+	STEP(GRANT_NET_NAMED);
 	if (r < 0)
 		return r;
 	r = bench_net_grant(d, bench, g, err);

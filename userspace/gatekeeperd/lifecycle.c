@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/admit.h"
 #include "bench/box.h"
 #include "bench/container.h"
@@ -214,6 +215,7 @@ static int admit_own(struct daemon *d, struct bench *bench, const struct bm_own_
 		bm_json_add(fields, "detached", json_object_get(bench->detached));
 	}
 	r = bench_record(d, bench, "own-objects", fields, err);
+	STEP(ADMIT_SAID);
 	for (size_t i = 0; r == 0 && i < own->count; i++) {
 		struct bm_grant grant = { .rights = own->list[i].rights }, before;
 		uint64_t object;
@@ -224,6 +226,7 @@ static int admit_own(struct daemon *d, struct bench *bench, const struct bm_own_
 			grant.rights &= before.rights;
 		if (r == 0)
 			r = bm_grant_put(d->kernel, bench->id, object, &grant, err);
+		STEP(ADMIT_ONE);
 	}
 	return r;
 }
@@ -362,18 +365,22 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = bm_grants_room(d->kernel, own.count, err);
 	if (r == 0)
 		r = bench_nft_setup(bench, err);
+	STEP(BRING_UP_NFT);
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
 				   bench->cgroup.level, bench_flags(bench),
 				   (uint32_t)bench->target.inode[BM_NS_USER], err);
+	STEP(BRING_UP_ENTERED);
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
 		r = bm_strangers_check(d->kernel, bench->id, err);
 	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
+	STEP(BRING_UP_RECALLED);
 	if (r == 0)
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
+	STEP(BRING_UP_CLEARED);
 	if (bench->exec == EXEC_IMAGE)
 		bm_own_image(&own);
 	/* After that: the client executes in any mode. */
@@ -383,6 +390,7 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = admit_own(d, bench, &own, &gone, err);
 	if (r == 0 && how->waiting)
 		r = mark_init(d, bench, how, err);
+	STEP(BRING_UP_MARKED);
 	if (r < 0)
 		add_detached(&gone, err);
 	memcpy(bench->namespaces, bench->target.inode, sizeof(bench->namespaces));
@@ -412,10 +420,12 @@ int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up 
 	bool was;
 	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
+	STEP(BRING_UP_PAUSED);
 	if (r == 0)
 		r = bring_up_frozen(d, bench, how, err);
 	if (r == 0)
 		r = record_ready(d, bench, err);
+	STEP(BRING_UP_SAID);
 	/* A container that was paused stays paused. */
 	if (bm_cgroup_resume(&bench->cgroup, was, err) < 0 && r == 0)
 		r = -EIO;
@@ -444,9 +454,11 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	bench->tearing = true;
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
+	STEP(TEAR_DOWN_KILLED);
 	while (r == 0 && bench->grants)
 		r = grant_revoke(d, bench, nested_first(bench, bench->grants), NULL, err);
 	door_close(d, bench);
+	STEP(TEAR_DOWN_REVOKED);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
@@ -454,8 +466,10 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	receipt_denials(d, bench);
 	if (r == 0)
 		r = bm_bench_leave(d->kernel, bench->id, err);
+	STEP(TEAR_DOWN_LEFT);
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
 		r = let_go(bench, err);
+	STEP(TEAR_DOWN_LET_GO);
 	/* What is held of it would keep its mounts. */
 	if (r == 0) {
 		bench_release(d, bench);
@@ -484,8 +498,10 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 	/* What never came to be has nothing to tell of. */
 	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
 		receipt_write(d, bench, event, fields, reply);
+	STEP(END_RECEIPT);
 	if (r == 0 && bench->begun)
 		r = bench_record(d, bench, event, TAKE_PTR(fields), err);
+	STEP(END_SAID);
 	json_object_put(fields);
 	if (r < 0) {
 		bench->state = BENCH_BROKEN;

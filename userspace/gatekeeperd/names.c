@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
 
@@ -166,8 +167,10 @@ static int mount_hosts(struct daemon *d, struct bench *bench, int fd, struct bm_
 	bm_json_add_string(fields, "path", HOSTS);
 	bm_json_add_int(fields, "object", (int64_t)object);
 	r = bench_record(d, bench, "names", fields, err);
+	STEP(NAMES_SAID);
 	if (r == 0)
 		r = place(bench, tree, err);
+	STEP(NAMES_PLACED);
 	return r < 0 ? r : bm_grant_put(d->kernel, bench->id, object, &entry, err);
 }
 
@@ -183,6 +186,7 @@ static int take_away(struct daemon *d, struct bench *bench, struct bm_error *err
 		r = bm_grant_drop(d->kernel, bench->id, object);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "grants");
+	STEP(NAMES_DROPPED);
 	if (fd >= 0 && fstat(fd, &st) == 0 && bench_alive(bench))
 		r = bm_mount_take(&bench->target, NULL, st.st_dev, st.st_ino, err);
 	if (r == 0)
@@ -203,6 +207,7 @@ int names_update(struct daemon *d, struct bench *bench, const struct grant *also
 	if (!names)
 		return bench->named ? take_away(d, bench, err) : 0;
 	r = store(bench, text, &fd, err);
+	STEP(NAMES_STORED);
 	if (r == 0 && !bench->named)
 		r = mount_hosts(d, bench, fd, err);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "bench/pin.h"
 
 static bool holds(const struct grant *list, uint64_t object)
@@ -93,10 +94,13 @@ int nested_begin(struct daemon *d, struct bench *bench, pid_t peer, int fd, stru
 	automounts pins = {};
 	int r = excepts_pin(d, bench, fd, peer, g, err);
 
+	STEP(GRANT_EXCEPTS_PINNED);
 	if (r == 0)
 		r = bm_pin(bench->id, fd, peer, g->directory, g->object, &pins, err);
+	STEP(GRANT_FILE_PINNED);
 	if (r == 0)
 		r = excepts_put(d, bench, g, g, NULL, err);
+	STEP(GRANT_EXCEPTS_PUT);
 	/* From here on nobody in the Bench can move them; nobody has meanwhile. */
 	if (r == 0)
 		r = excepts_check(d, bench, fd, g, err);
@@ -130,6 +134,7 @@ static int let_go(struct daemon *d, struct bench *bench, const struct grant *g,
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "grants");
+	STEP(REVOKE_FILE_DROPPED);
 	return excepts_put(d, bench, g, NULL, g, err);
 }
 
@@ -150,6 +155,7 @@ int nested_release(struct daemon *d, struct bench *bench, struct grant *g, struc
 		bm_pins_read(bench->id, &pins, NULL);
 		g->closed = restricts(&pins, bench, g);
 	}
+	STEP(REVOKE_FILE_NESTED);
 	return g->closed ? 0 : let_go(d, bench, g, err);
 }
 
@@ -182,6 +188,7 @@ void nested_revoked(struct daemon *d, struct bench *bench, struct grant *g)
 		bench_retire_grant(bench, g);
 	else
 		bench_remove_grant(bench, g);
+	STEP(REVOKE_FORGOTTEN);
 	if (!file)
 		return;
 	if (bench->closed)

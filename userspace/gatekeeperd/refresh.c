@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/names.h"
@@ -38,6 +39,7 @@ static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 		return bm_fail_errno(err, -r, "hosts of profile %s", next->name);
 	hosts_inherit(&hosts, &g->hosts);
 	r = hosts_record(d, bench, g->number, &hosts, err);
+	STEP(REFRESH_HOSTS_SAID);
 	if (r == 0)
 		r = bm_seal_digest(next, seal);
 	if (r < 0)
@@ -47,6 +49,7 @@ static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 	fields = fields_of(g);
 	grant_seal_to_json(fields, g);
 	r = bench_record(d, bench, "refresh", fields, err);
+	STEP(REFRESH_SAID);
 	if (r < 0) {
 		g->seal = before;
 		g->seal_expiry = expiry;
@@ -74,8 +77,10 @@ int net_refresh_end(struct daemon *d, struct bench *bench, struct grant *g, stru
 			list[gone++] = list[i];
 	if (r == 0)
 		r = net_close(d, bench, &reach, list, gone, found, &sockets, err);
+	STEP(REFRESH_CLOSED);
 	if (r == 0)
 		r = bench_record(d, bench, "refreshed", fields_of(g), err);
+	STEP(REFRESH_ENDED);
 	if (r < 0)
 		return r;
 	grant_refreshed(g);
@@ -133,6 +138,7 @@ static int refresh(struct daemon *d, struct bench *bench, struct grant *g,
 	r = names_update(d, bench, NULL, err);
 	if (r == 0)
 		r = net_open_next(d, bench, g, err);
+	STEP(REFRESH_OPENED);
 	return r < 0 ? r : net_refresh_end(d, bench, g, err);
 }
 

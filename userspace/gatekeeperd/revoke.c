@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
@@ -28,12 +29,14 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 	struct bm_grant tombstone = { .rights = 0, .grant = g->number, .expiry_ns = g->expiry_ns };
 	int r = bm_grant_put(d->kernel, bench->id, g->object, &tombstone, err);
 
+	STEP(REVOKE_FILE_TOMBSTONE);
 	if (r < 0)
 		return r;
 	r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
 	r = recall_grant(d, bench, g, found, err);
+	STEP(REVOKE_FILE_RECALLED);
 	if (r < 0)
 		return r;
 	if (g->expiry_ns) {
@@ -98,6 +101,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		bm_json_add(fields, "found", json_object_get(found));
 	json_object_put(found);
 	r = bench_record(d, bench, "revoke", fields, err);
+	STEP(REVOKE_SAID);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
 	now_text(now);
 	receipt_grant(bench, g, now, reason ?: "revoked");
@@ -154,6 +158,7 @@ static int revoke_host(struct daemon *d, struct bench *bench, struct grant *g,
 	int r = bench_net_revoke(d, bench, &(struct reach){ g, host }, revoked->found, &sockets,
 				 err);
 
+	STEP(REVOKE_HOST_CLOSED);
 	if (r < 0) {
 		json_object_put(fields);
 		return r;
@@ -164,6 +169,7 @@ static int revoke_host(struct daemon *d, struct bench *bench, struct grant *g,
 	bm_json_add_string(fields, "host", host->name);
 	bm_json_add_int(fields, "sockets", (int64_t)sockets);
 	r = bench_record(d, bench, "revoke-host", fields, err);
+	STEP(REVOKE_HOST_SAID);
 	names_changed(d, bench);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s of %s/%u", host->name, bench->name, g->number);
 	return r;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/sealing.h"
 #include "policy/one.h"
@@ -92,9 +93,11 @@ int sealing_seal(struct daemon *d, struct connection *c, const char *how, struct
 	if (r == 0)
 		r = daemon_record(d, s->refresh ? "profile-refresh" : "profile-seal",
 				  record_of(s, c, &key, how), err);
+	STEP(SEAL_SAID);
 	if (r < 0)
 		return r;
 	r = bm_seal_write(d->state_dir, &key, &s->next, err);
+	STEP(SEAL_WRITTEN);
 	if (r < 0) {
 		record_failed(d, s->profile.name);
 		return r;
@@ -190,6 +193,7 @@ int request_profile_unseal(struct daemon *d, struct connection *c, struct bm_mes
 		r = check_unused(d, name, err);
 	if (r == 0)
 		r = bm_seal_remove(d->state_dir, name, err);
+	STEP(UNSEAL_REMOVED);
 	if (r < 0)
 		return r;
 	fields = json_object_new_object();
@@ -198,6 +202,7 @@ int request_profile_unseal(struct daemon *d, struct connection *c, struct bm_mes
 	bm_json_add_int(who, "uid", c->uid);
 	bm_json_add(fields, "confirmed", who);
 	r = daemon_record(d, "profile-unseal", fields, err);
+	STEP(UNSEAL_SAID);
 	if (r < 0)
 		return r;
 	daemon_log(LOG_LEVEL_INFO, "profile %s unsealed", name);

@@ -33,9 +33,12 @@ void freeze_all(struct daemon *d)
 		return;
 	}
 	for (struct bench *b = d->model.benches; b; b = b->next) {
+		bool was;
+
 		if (open_cgroup(b) < 0)
 			continue;
-		bm_cgroup_freeze(&b->cgroup, true, NULL);
+		/* For as long as that is so: a daemon that finds all whole lets it go on. */
+		bm_cgroup_pause(&b->cgroup, &was, NULL);
 		daemon_log(LOG_LEVEL_ERROR, "Bench %s is frozen: its enforcement is incomplete",
 			   b->name);
 	}

@@ -20,7 +20,9 @@ struct bm_kernel;
 
 /*
  * Adopts what is pinned, or loads, attaches and pins all of it: complete or not at all (it is
- * made beside and renamed into place). -ESTALE: pins of another version or incomplete.
+ * made beside and renamed into place). What is of another build is replaced, with no moment that is
+ * not enforced. -ESTALE: a pin is missing or not what was loaded. -EPROTO: of another ABI; it
+ * enforces.
  */
 int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err);
 /* Lets go of the fds; what is pinned stays in force. Accepts NULL. */
@@ -153,11 +155,10 @@ int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_
 		   uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err);
 /* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
 int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
-/*
- * True when the cgroup is in the table, as strict as flags, and every cgroup program is still
- * attached.
- */
-bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags);
+/* 0 when the cgroup is in the table, as strict as flags, and every cgroup program is still
+ * attached. */
+int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags,
+		   struct bm_error *err);
 /* What the kernel's table says of it; -ENOENT. */
 int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *ret);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
