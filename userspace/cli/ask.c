@@ -95,6 +95,13 @@ static int fill_bench(struct cli *cli, struct json_object *request, struct bm_er
 	return 0;
 }
 
+static bool what_is(struct json_object *outcome, const char *wanted)
+{
+	const char *what = bm_json_string(outcome, "what");
+
+	return what && !strcmp(what, wanted);
+}
+
 static void print_outcome(struct json_object *outcome)
 {
 	const char *why = bm_json_string(outcome, "why");
@@ -108,7 +115,8 @@ static void print_outcome(struct json_object *outcome)
 		printf(": %s", cli_show_key(outcome, "made", got, sizeof(got)));
 	putchar('\n');
 	if (why)
-		cli_ask_words(stdout, "  they say", why);
+		cli_ask_words(stdout, what_is(outcome, "rejected") ? "  they say" : "  because",
+			      why);
 }
 
 /* The exit code: 0 once it is confirmed. */
@@ -116,7 +124,6 @@ static int await(struct cli *cli, int socket, struct bm_error *err)
 {
 	automessage message = {};
 	struct json_object *outcome;
-	const char *what;
 	int r;
 
 	do {
@@ -131,8 +138,7 @@ static int await(struct cli *cli, int socket, struct bm_error *err)
 		cli_print_json(stdout, outcome);
 	else
 		print_outcome(outcome);
-	what = bm_json_string(outcome, "what");
-	return what && !strcmp(what, "confirmed") ? 0 : EXIT_REFUSED;
+	return what_is(outcome, "confirmed") ? 0 : EXIT_REFUSED;
 }
 
 int cmd_request(struct cli *cli, struct bm_error *err)

@@ -70,9 +70,12 @@ none_pending() {
 }
 
 recorded() { # EVENT: of the request that was asked for last
+	local line
 	bm ledger show --format json
-	[[ $out == *"\"event\":\"$1\""*"\"request\":\"${id/\//\\/}\""* ||
-		$out == *"\"event\":\"$1\""*"\"request\":\"$id\""* ]] || fail "no $1 of $id in the ledger"
+	while IFS= read -r line; do
+		[[ $line == *"\"event\":\"$1\""* && ${line//\\/} == *"\"request\":\"$id\""* ]] && return
+	done <<<"$out"
+	fail "no $1 of $id in the ledger"
 }
 
 case_confirmed() {
@@ -186,7 +189,7 @@ case_agent() {
 		"$disk/src"
 	same mine/r1 "$id" 'the first request of a Bench'
 	bm confirm "$id" --yes
-	did "path      $disk/src" 'granted: mine/1'
+	did "path      $disk/src" "mine/1 granted: $disk/src"
 	told 0 "$id confirmed: mine/1"
 	agent exec mine -- cat /in/src/file
 	did hello
