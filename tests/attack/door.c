@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -148,13 +149,17 @@ static int way_peer(char **args)
 	return who.uid == 0 && !args[0] ? 0 : is_anybody(who.pid);
 }
 
+/* ESRCH: there is none, or it is of somebody who has ended. */
 static int way_peerpidfd(char **args)
 {
 	int peer, fd = connected(args);
 	socklen_t size = sizeof(peer);
 
-	return fd < 0 ? setup("door")
-		      : outcome(getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &peer, &size));
+	if (fd < 0)
+		return setup("door");
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &peer, &size) < 0)
+		return errno == EINVAL || errno == ESRCH ? ESRCH : errno;
+	return syscall(SYS_pidfd_send_signal, peer, 0, NULL, 0) < 0 && errno == ESRCH ? ESRCH : 0;
 }
 
 static pid_t pid_of_pidfd(int fd)
