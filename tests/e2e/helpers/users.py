@@ -13,6 +13,7 @@ from client import Client, check, daemon, opened, refused
 REPO = os.path.abspath(f"{os.path.dirname(__file__)}/../../..")
 OPERATORS = 65534
 SECRET = "/etc/shadow"
+PR_SET_DUMPABLE = 4
 CLONE_NEWUSER = 0x10000000
 DENIED = ["bash", "-c", "cat </dev/tcp/192.0.2.1/80"]
 THEIRS, NONE = "mine", "nine"  # the other one's Bench, and one that nobody has
@@ -458,6 +459,8 @@ def access(uid, bench, secret, own, writable):
 
 def inside(bench, own):
     uid = os.getuid()
+    # Who was root before may not be looked at, not even by itself.
+    check(ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0, "not dumpable")
     check(ctypes.CDLL(None).unshare(CLONE_NEWUSER) == 0, "no user namespace")
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {uid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
