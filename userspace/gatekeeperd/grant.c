@@ -491,6 +491,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
 		if (bm_ledger_head(d->ledger)->n != said)
 			record_failed(d, bench, g);
+		bench_forget_maps(bench);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);
