@@ -474,6 +474,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		if (bm_ledger_head(d->ledger)->n != said)
 			record_failed(d, bench, g);
 		ask_answered(d, c, ask, r, said, how, bench, g);
+		bench_forget_maps(bench);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);

@@ -2,6 +2,7 @@
 /* gatekeeperd: start, event loop, end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -217,6 +218,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = daemon_restore(d, err);
 	if (r < 0)
 		return r;
+	/* What loading the programs, and reading the ledger, has left lies about. */
+	malloc_trim(0);
 	d->ring = (struct watch){ .fd = bm_events_fd(d->kernel), .ready = on_ring };
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)

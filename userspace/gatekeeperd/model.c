@@ -311,11 +311,20 @@ static void unlink_grant(struct grant **at, const struct grant *grant)
 	*at = grant->next;
 }
 
+void bench_forget_maps(struct bench *bench)
+{
+	if (bench->grants)
+		return;
+	bm_close(bench->maps.userns);
+	bench->maps.userns = -1;
+}
+
 static void unlink_from_grants(struct bench *bench, const struct grant *grant)
 {
 	unlink_grant(&bench->grants, grant);
 	bench->grant_count--;
 	bench->expiring -= grant->expiry_ns != 0;
+	bench_forget_maps(bench);
 }
 
 void bench_remove_grant(struct bench *bench, struct grant *grant)

@@ -220,6 +220,8 @@ void bench_remove_grant(struct bench *bench, struct grant *grant);
 /* From the grants to the revoked ones. */
 void bench_retire_grant(struct bench *bench, struct grant *grant);
 void bench_forget_revoked(struct bench *bench);
+/* Without a grant nothing is held for the next. */
+void bench_forget_maps(struct bench *bench);
 /* From the grants to the closed ones, in place of one of the same object. */
 void bench_close_grant(struct bench *bench, struct grant *grant);
 struct grant *bench_closed_object(const struct bench *bench, uint64_t object);
