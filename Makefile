@@ -66,7 +66,7 @@ BPF_PARTS := files recall expire rings exec image refused names metadata xattrs 
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
 	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
 SKELETONS := $(K)/skel/benchmon.skel.h $(K)/skel/probe.skel.h
-PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
+PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -119,6 +119,16 @@ $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -s $< -o $@
 
+# The same: benchmon as it is inside a Bench.
+ASK := userspace/ask/main.c userspace/ask/parse.c userspace/cli/parse.c userspace/protocol/protocol.c \
+	$(addprefix userspace/base/,error.c escape.c io.c json.c)
+
+$(B)/bin/benchmon-ask: $(ASK) $(wildcard $(addprefix userspace/,ask/*.h base/*.h protocol/*.h)) userspace/cli/parse.h
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 $(WARN) -ffunction-sections -Wl,--gc-sections -static -s \
+		$(filter %.c,$^) -ljson-c -o $@
+
 # --- manuals: the synopsis comes from the command table ------------------------------------------
 
 MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon.bash
@@ -151,6 +161,7 @@ install: all
 	install -D -m 755 build/bin/benchmon $(DESTDIR)$(SBINDIR)/benchmon
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
 	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
+	install -D -m 755 build/bin/benchmon-ask $(DESTDIR)$(LIBEXECDIR)/benchmon-ask
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
@@ -161,7 +172,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
-		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-ask $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
 		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst %,$(DESTDIR)$(PROFILEDIR)/%,$(notdir $(wildcard profiles/*.json)))
@@ -171,7 +182,7 @@ uninstall:
 
 # A unit test is linked with every room below the daemon and the CLI, and with the CLI's functions.
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI)) \
+UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI) $(call objects,ask)) \
 	$(filter-out %/main.o,$(call objects,gatekeeperd))
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
@@ -259,8 +270,8 @@ attack: deps
 
 # Daemons that are never installed: cases/steps.sh, cases/upgrade.sh.
 others:
-	@$(MAKE) --no-print-directory STEPS=1 build/steps/bin/gatekeeperd build/steps/bin/benchmon-holder
-	@$(MAKE) --no-print-directory OTHER=1 build/other/bin/gatekeeperd build/other/bin/benchmon-holder
+	@$(MAKE) --no-print-directory STEPS=1 $(addprefix build/steps/bin/,gatekeeperd benchmon-holder benchmon-ask)
+	@$(MAKE) --no-print-directory OTHER=1 $(addprefix build/other/bin/,gatekeeperd benchmon-holder benchmon-ask)
 .PHONY: others
 
 e2e: deps

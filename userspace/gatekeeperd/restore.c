@@ -15,6 +15,7 @@
 #include "bench/admit.h"
 #include "bench/box.h"
 #include "bench/foreign.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
@@ -320,6 +321,7 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 	recall_review(d);
 	lifetime_review(d);
 	STEP(RESTORE_REVIEWED);
+	asks_review(d);
 	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;
