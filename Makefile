@@ -270,8 +270,8 @@ attack: deps
 
 # Daemons that are never installed: cases/steps.sh, cases/upgrade.sh.
 others:
-	@$(MAKE) --no-print-directory STEPS=1 build/steps/bin/gatekeeperd build/steps/bin/benchmon-holder
-	@$(MAKE) --no-print-directory OTHER=1 build/other/bin/gatekeeperd build/other/bin/benchmon-holder
+	@$(MAKE) --no-print-directory STEPS=1 $(addprefix build/steps/bin/,gatekeeperd benchmon-holder benchmon-ask)
+	@$(MAKE) --no-print-directory OTHER=1 $(addprefix build/other/bin/,gatekeeperd benchmon-holder benchmon-ask)
 .PHONY: others
 
 e2e: deps

@@ -13,9 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#ifndef BM_ABI_VERSION
-#define BM_ABI_VERSION 9
-#endif
+#define BM_ABI_VERSION 10
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
