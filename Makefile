@@ -134,7 +134,7 @@ $(B)/bin/benchmon-holder: userspace/holder/holder.c
 
 # --- manuals: the synopsis comes from the command table ------------------------------------------
 
-MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon.bash
+MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon-broker.8 build/man/benchmon.bash
 manuals: $(MANUALS)
 
 build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
@@ -145,6 +145,10 @@ build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
 	$(Q)rm $@.synopsis $@.options
 
 build/man/gatekeeperd.8: userspace/cli/gatekeeperd.8.in
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+build/man/benchmon-broker.8: userspace/broker/benchmon-broker.8.in
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -167,6 +171,7 @@ install: all
 	$(if $(filter yes,$(BROKER)),install -D -m 755 build/bin/benchmon-broker $(DESTDIR)$(LIBEXECDIR)/benchmon-broker)
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
+	install -D -m 644 build/man/benchmon-broker.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
 	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
 	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
@@ -179,7 +184,8 @@ uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
 		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder \
 		$(DESTDIR)$(LIBEXECDIR)/benchmon-broker $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
-		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
+		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8 \
+		$(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst profiles/%,$(DESTDIR)$(PROFILEDIR)/%,$(wildcard profiles/*.json profiles/brokers/*.json))
 	$(Q)rmdir $(DESTDIR)$(PROFILEDIR)/brokers $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true

@@ -190,6 +190,10 @@ class Broker:
             return int(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 
     def end(self):
+        try:
+            self.control.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         self.control.close()
         return self.process.wait(WAIT)
 
