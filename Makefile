@@ -63,8 +63,8 @@ BPF_PARTS := files recall expire rings exec image refused names metadata xattrs 
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
 
-# Optional: without its two libraries the rest is built as ever. BROKER=no leaves it out in any case.
-BROKER_PACKAGES := json-c libseccomp libcurl libmicrohttpd
+# Optional: without its libraries the rest is built as ever. BROKER=no leaves it out in any case.
+BROKER_PACKAGES := json-c libseccomp libcurl libssl libcrypto libmicrohttpd
 BROKER ?= $(shell $(PKG_CONFIG) --exists $(BROKER_PACKAGES) && echo yes || echo no)
 # The definition's parser, without the rest of its room.
 BROKER_PARTS := $(call objects,base confine broker) $(patsubst %,$(B)/obj/userspace/policy/%.o,\

@@ -10,13 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "broker/broker.h"
 
 #define RULE "broker-start"
 #define MESSAGE_MAX 65536
-#define CA_MAX (4 * 1024 * 1024)
-#define SYSTEM_CA "/etc/ssl/certs/ca-certificates.crt"
 
 static int receive(char **ret, size_t *ret_len, int *ret_fd, struct bm_error *err)
 {
@@ -266,7 +263,6 @@ static int take_credential(struct broker *broker, int fd, struct bm_error *err)
 
 int config_receive(struct broker *broker, struct bm_error *err)
 {
-	const char *ca;
 	autofree char *text = NULL;
 	autojson *json = NULL;
 	autoclose fd = -1;
@@ -282,9 +278,5 @@ int config_receive(struct broker *broker, struct bm_error *err)
 		r = confine_memory(broker, err);
 	if (r == 0)
 		r = take_credential(broker, fd, err);
-	if (r < 0)
-		return r;
-	ca = broker->definition.ca[0] ? broker->definition.ca : SYSTEM_CA;
-	r = bm_read_file(AT_FDCWD, ca, CA_MAX, &broker->ca, &broker->ca_len);
-	return r < 0 ? bm_fail_errno(err, -r, "%s", ca) : 0;
+	return r;
 }
