@@ -2,7 +2,7 @@
 /* The first message: everything that the broker is told, while it may still read files. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 
 #define RULE "broker-start"
 #define MESSAGE_MAX 65536
+#define START_MS 30000
 
 static int receive(char **ret, size_t *ret_len, int *ret_fd, struct bm_error *err)
 {
@@ -29,11 +30,15 @@ static int receive(char **ret, size_t *ret_len, int *ret_fd, struct bm_error *er
 		.msg_control = control.room,
 		.msg_controllen = sizeof(control.room),
 	};
+	struct pollfd polled = { CONTROL, POLLIN, 0 };
 	struct cmsghdr *first;
 	ssize_t len;
 
 	if (!text)
 		return bm_fail_errno(err, ENOMEM, "the first message");
+	/* Its end may be non-blocking, and the message not there yet. */
+	if (poll(&polled, 1, START_MS) == 0)
+		return bm_fail_errno(err, ETIMEDOUT, "the first message");
 	len = recvmsg(CONTROL, &message, MSG_CMSG_CLOEXEC);
 	if (len <= 0)
 		return bm_fail_errno(err, len < 0 ? errno : ECONNRESET, "the first message");
