@@ -61,7 +61,7 @@ BPF_PARTS := files recall expire rings exec image refused names metadata xattrs 
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
 	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
 SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
-PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
+PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 
 # Optional: without its libraries the rest is built as ever. BROKER=no leaves it out in any case.
 BROKER_PACKAGES := json-c libseccomp libcurl libssl libcrypto libmicrohttpd
@@ -132,6 +132,16 @@ $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -s $< -o $@
 
+# The same: benchmon as it is inside a Bench.
+ASK := userspace/ask/main.c userspace/ask/parse.c userspace/cli/parse.c userspace/protocol/protocol.c \
+	$(addprefix userspace/base/,error.c escape.c io.c json.c)
+
+$(B)/bin/benchmon-ask: $(ASK) $(wildcard $(addprefix userspace/,ask/*.h base/*.h protocol/*.h)) userspace/cli/parse.h
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 $(WARN) -ffunction-sections -Wl,--gc-sections -static -s \
+		$(filter %.c,$^) -ljson-c -o $@
+
 # --- manuals: the synopsis comes from the command table ------------------------------------------
 
 MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon-broker.8 build/man/benchmon.bash
@@ -169,6 +179,7 @@ install: all
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
 	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
 	$(if $(filter yes,$(BROKER)),install -D -m 755 build/bin/benchmon-broker $(DESTDIR)$(LIBEXECDIR)/benchmon-broker)
+	install -D -m 755 build/bin/benchmon-ask $(DESTDIR)$(LIBEXECDIR)/benchmon-ask
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
 	install -D -m 644 build/man/benchmon-broker.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8
@@ -182,7 +193,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
-		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-ask \
 		$(DESTDIR)$(LIBEXECDIR)/benchmon-broker $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
 		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8 \
 		$(DESTDIR)$(COMPLETIONDIR)/benchmon \
@@ -194,7 +205,7 @@ uninstall:
 
 # A unit test is linked with every room below the daemon and the CLI, and with the CLI's functions.
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI)) \
+UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI) $(call objects,ask)) \
 	$(filter-out %/main.o,$(call objects,gatekeeperd)) $(BROKER_PURE)
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
@@ -224,14 +235,21 @@ FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c
 	$(addprefix broker/,request.c answer.c echo.c buffer.c quota.c) \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 
-# Its handlers are the target's own.
-build/fuzz/fuzz_request: userspace/gatekeeperd/requests.c
+FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=build/fuzz/obj/%.o)
+.SECONDARY: $(FUZZ:build/fuzz/%=build/fuzz/obj/tests/fuzz/%.o)
 
-build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)
-	$(call msg,FUZZ,$@)
+build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(filter %.c,$^) \
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -MMD -MP -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) \
+		-c $< -o $@
+
+# Its handlers are the target's own.
+build/fuzz/fuzz_request: build/fuzz/obj/userspace/gatekeeperd/requests.o
+
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
+	$(call msg,FUZZ,$@)
+	$(Q)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) $^ \
 		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
@@ -279,7 +297,7 @@ e2e: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(E2E)
 	@tests/e2e/drive $(KERNEL)
 
--include $(wildcard build/bpf/*.d) $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(wildcard build/bpf/*.d) $(shell find $(B)/obj build/fuzz/obj -name '*.d' 2>/dev/null)
 
 clean:
 	$(Q)find build -mindepth 1 -maxdepth 1 ! -name vm ! -name rootfs -exec rm -rf {} + 2>/dev/null || true

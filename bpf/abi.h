@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 8
+#define BM_ABI_VERSION 9
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -290,6 +290,12 @@ struct bm_tells {
 	__u32 kind;
 };
 
+/* doors: socket storage of the one socket outside that a Bench may connect to, the daemon's. */
+struct bm_door {
+	__u32 bench; /* whose: no other gets through */
+	__u32 pad;
+};
+
 /* The pool of the links' own IPv6 addresses is fd62:656e:6368::/48; how it begins. */
 #define BM_POOL6_FIRST 0xfd
 #define BM_POOL6_SECOND 0x62
@@ -464,6 +470,7 @@ _Static_assert(sizeof(struct bm_except_key) == 16 + BM_EXCEPT_NAME, "map key");
 _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
+_Static_assert(sizeof(struct bm_door) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_stranger) == 16, "record");
 _Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");

@@ -101,6 +101,13 @@ struct {
 	__type(value, struct bm_task);
 } tasks SEC(".maps") __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bm_door);
+} doors SEC(".maps") __weak;
+
 /* One storage for all attach types of a cgroup: the key is the cgroup id alone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);

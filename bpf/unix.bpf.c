@@ -31,10 +31,20 @@ static __always_inline int check_peer(struct sock *peer)
 	return refuse(bench->id, BM_HOOK_UNIX, BM_RULE_OUTSIDE, EACCES, 0, 0, NULL);
 }
 
+/*
+ * But for the Bench's door. The mark is the listening socket's own: no name leads to it, nothing in
+ * a Bench can set it, and it ends with the socket. Without a daemon there is none.
+ */
 SEC("lsm/unix_stream_connect")
 int BPF_PROG(bm_unix_connect, struct sock *sock, struct sock *peer, struct sock *accepted)
 {
-	return check_peer(peer);
+	struct bm_bench *bench = bench_of_current();
+	struct bm_door *door;
+
+	if (!bench)
+		return 0;
+	door = bpf_sk_storage_get(&doors, peer, NULL, 0);
+	return door && door->bench == bench->id ? 0 : check_peer(peer);
 }
 
 /* Datagrams: connecting, and each that is sent. */

@@ -12,6 +12,7 @@
 
 #include "audit/ledger.h"
 #include "base/cleanup.h"
+#include "gatekeeperd/asks.h"
 #include "gatekeeperd/replay.h"
 
 static struct daemon d;
@@ -22,6 +23,8 @@ static inline void forget(void)
 {
 	while (d.model.benches)
 		model_remove(&d.model, d.model.benches);
+	while (d.model.asks)
+		asks_remove(&d.model, d.model.asks);
 	d.model = (struct model){};
 }
 

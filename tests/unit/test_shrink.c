@@ -135,6 +135,11 @@ static long try_setns(void)
 	return syscall(SYS_setns, -1, 0);
 }
 
+static long try_listen(void)
+{
+	return syscall(SYS_listen, -1, 0);
+}
+
 static long try_socket(void)
 {
 	return syscall(SYS_socket, -1, 0, 0);
@@ -217,6 +222,7 @@ static void daemon_calls(void **state)
 		{ "mount", try_mount, DONE },
 		{ "openat", try_open, DONE },
 		{ "setns", try_setns, DONE },
+		{ "listen", try_listen, DONE },
 	};
 
 	(void)state;
@@ -240,25 +246,29 @@ static void helper_calls(void **state)
 		long (*call)(void);
 		enum want want[BM_CONFINE_MAX];
 	} calls[] = {
-#define WANT(look, mount, network, user, scan, read, resolve)                                      \
-	{ [BM_CONFINE_LOOK] = look,       [BM_CONFINE_MOUNT] = mount,                              \
-	  [BM_CONFINE_NETWORK] = network, [BM_CONFINE_USER] = user,                                \
-	  [BM_CONFINE_SCAN] = scan,       [BM_CONFINE_READ] = read,                                \
-	  [BM_CONFINE_OUTPUTS] = read,    [BM_CONFINE_RESOLVE] = resolve }
+#define WANT(look, mount, network, user, scan, read, resolve, listen)                              \
+	{ [BM_CONFINE_LOOK] = look,    [BM_CONFINE_MOUNT] = mount, [BM_CONFINE_NETWORK] = network, \
+	  [BM_CONFINE_USER] = user,    [BM_CONFINE_SCAN] = scan,   [BM_CONFINE_READ] = read,       \
+	  [BM_CONFINE_OUTPUTS] = read, [BM_CONFINE_ACCESS] = read, [BM_CONFINE_RESOLVE] = resolve, \
+	  [BM_CONFINE_LISTEN] = listen }
 #ifndef __SANITIZE_ADDRESS__
-		{ "openat", try_open, WANT(DONE, DONE, DONE, MISSING, DONE, MISSING, DONE) },
+		{ "openat", try_open,
+		  WANT(DONE, DONE, DONE, MISSING, DONE, MISSING, DONE, MISSING) },
 #endif
-		{ "setns", try_setns, WANT(DONE, DONE, DONE, MISSING, MISSING, MISSING, MISSING) },
+		{ "setns", try_setns,
+		  WANT(DONE, DONE, DONE, MISSING, MISSING, MISSING, MISSING, MISSING) },
 		{ "mount", try_mount,
-		  WANT(MISSING, DONE, MISSING, MISSING, MISSING, MISSING, MISSING) },
+		  WANT(MISSING, DONE, MISSING, MISSING, MISSING, MISSING, MISSING, MISSING) },
 		{ "socket", try_socket,
-		  WANT(MISSING, MISSING, DONE, MISSING, DONE, MISSING, DONE) },
+		  WANT(MISSING, MISSING, DONE, MISSING, DONE, MISSING, DONE, MISSING) },
+		{ "listen", try_listen,
+		  WANT(MISSING, MISSING, MISSING, MISSING, MISSING, MISSING, MISSING, DONE) },
 		{ "unshare", try_unshare,
-		  WANT(MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING) },
+		  WANT(MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING, MISSING) },
 		{ "bpf", try_lookup,
-		  WANT(MISSING, MISSING, MISSING, MISSING, DONE, MISSING, MISSING) },
+		  WANT(MISSING, MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING) },
 		{ "execve", try_execve,
-		  WANT(LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL) },
+		  WANT(LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL) },
 	};
 
 	(void)state;

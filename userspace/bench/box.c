@@ -109,13 +109,14 @@ static int mount_layer(int tree, const char *path, int map, struct bm_error *err
 static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t base,
 		       size_t *ret_count, struct bm_error *err)
 {
-	struct bm_id_map ids = { 0, base, BM_ID_COUNT };
+	struct bm_id_map all = { 0, base, BM_ID_COUNT };
+	struct bm_id_map uids = { box->uid, base, 1 }, gids = { box->gid, base, 1 };
 	autolayers layers = {};
 	autoclose map = -1;
 	int r = bm_layers_clone(box->rootfs, box->peer, box->root, &layers, err);
 
 	if (r == 0)
-		r = bm_userns_make(ids, ids, &map, err);
+		r = bm_userns_make(box->root ? all : uids, box->root ? all : gids, &map, err);
 	for (size_t i = 0; r == 0 && i < layers.count; i++) {
 		char path[PATH_LEN + 24];
 

@@ -25,9 +25,11 @@
 
 struct bm_box {
 	const char *name;
-	int rootfs;    /* directory, opened by the caller */
-	pid_t peer;    /* the caller, in whose mount namespace rootfs is */
-	bool root;     /* who is root */
+	int rootfs; /* directory, opened by the caller */
+	pid_t peer; /* the caller, in whose mount namespace rootfs is */
+	bool root;  /* who is root: with all ids of rootfs, and the layers of an overlay */
+	uid_t uid;  /* else with these alone, which are the Bench root's */
+	gid_t gid;
 	uint32_t slot; /* of the id ranges; nobody else's while the box lives */
 	struct bm_limits limits;
 	bool image;  /* exec: image */

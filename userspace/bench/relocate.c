@@ -173,6 +173,8 @@ struct place_args {
 	const char *dest;
 	bool created, back; /* back: dest is there */
 	const struct bm_mounts *host;
+	const uint64_t *own; /* ids of mounts that are known to be the Bench's; or NULL */
+	size_t own_count;
 	uint64_t device, inode;
 };
 
@@ -232,7 +234,7 @@ static int make_point_at(int dir, const char *name, bool directory, const struct
 static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
 {
 	int r = make_point_at(dir, name, directory, a);
-	autoclose twin = r == -EROFS && a->created ? writable_twin(a, dir) : -1;
+	autoclose twin = r == -EROFS && (a->created || a->own) ? writable_twin(a, dir) : -1;
 
 	return twin < 0 ? r : make_point_at(twin, name, directory, a);
 }
@@ -244,12 +246,17 @@ static int check_own(const struct place_args *a, int self, int dir, struct bm_er
 	struct bm_own_place nowhere = { .view = "", .cgroup = "" };
 	struct statx stx;
 	uint32_t rights;
-	int r = read_mounts(self, &mounts, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	if (statx(dir, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
 		return bm_fail_errno(err, errno, "%s in the Bench", a->dest);
+	for (size_t i = 0; i < a->own_count; i++)
+		if (a->own[i] == stx.stx_mnt_id)
+			return 0;
+	if (!a->own)
+		r = read_mounts(self, &mounts, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < mounts.count; i++) {
 		const struct bm_mount *m = &mounts.list[i];
 
@@ -418,7 +425,7 @@ static int place_in(struct place_args *args, struct bm_error *err)
 	int r = bm_dest_check(args->dest, err);
 
 	/* Here: where the helper goes, process 1 may be the Bench's. */
-	if (r == 0)
+	if (r == 0 && !args->own)
 		r = bm_mounts_read(1, &host, err);
 	args->host = &host;
 	return r < 0 ? r : bm_helper(place, args, NULL, err);
@@ -432,6 +439,20 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 				   .directory = directory,
 				   .dest = dest,
 				   .created = created };
+
+	return place_in(&args, err);
+}
+
+int bm_mount_place_on(const struct bm_target *target, int tree, const char *dest,
+		      const uint64_t *own, size_t count, bool back, struct bm_error *err)
+{
+	struct place_args args = { .target = target,
+				   .tree = tree,
+				   .directory = true,
+				   .dest = dest,
+				   .back = back,
+				   .own = own,
+				   .own_count = count };
 
 	return place_in(&args, err);
 }

@@ -43,6 +43,14 @@ int bm_mount_place_back(const struct bm_target *target, int tree, bool directory
 			struct bm_error *err);
 
 /*
+ * A directory's tree at dest, whose parent lies on one of the count mounts in own, the root's
+ * among them: also while a runtime has yet to pivot there, and where the root is read-only. back:
+ * dest is there, and is covered.
+ */
+int bm_mount_place_on(const struct bm_target *target, int tree, const char *dest,
+		      const uint64_t *own, size_t count, bool back, struct bm_error *err);
+
+/*
  * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it
  * by renaming parents, and removes the mount point at dest (NULL: it was there before and stays).
  * 0 also when there is none.

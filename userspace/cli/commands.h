@@ -37,6 +37,7 @@ enum cli_opt {
 	OPT_KEEP,
 	OPT_KEY,
 	OPT_MEMORY,
+	OPT_NAME,
 	OPT_NET,
 	OPT_NO_IDMAP,
 	OPT_NO_TTY,
@@ -51,6 +52,8 @@ enum cli_opt {
 	OPT_SOURCE,
 	OPT_TIMEOUT,
 	OPT_TTY,
+	OPT_WAIT,
+	OPT_WHY,
 	OPT_YES,
 	OPT_MAX,
 };

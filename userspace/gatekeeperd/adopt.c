@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/peer.h"
 
 /* A list of volumes takes no more of a reply or of a ledger line. */
 #define LIST_ROOM (BM_MESSAGE_MAX / 4)
@@ -162,7 +163,7 @@ static int find(struct daemon *d, struct connection *c, struct bm_message *messa
 		struct bench **ret_bench, struct volume **ret, struct bm_error *err)
 {
 	int64_t number;
-	int r = bench_of_request(d, message->json, ret_bench, err);
+	int r = bench_of_request(d, c, message->json, ret_bench, err);
 
 	if (r < 0)
 		return r;
@@ -207,6 +208,8 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	r = bm_foreign_open(v->source, p->tree, p->writable, &p->fd, err);
 	if (r == 0)
 		r = bm_source_look(p->fd, p->writable, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, p->fd, p->writable, err);
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &p->source, &over, err);
 	if (r < 0) {

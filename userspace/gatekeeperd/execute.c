@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "bench/door.h"
 #include "bench/exec.h"
 #include "gatekeeperd/lifecycle.h"
 
@@ -164,7 +165,8 @@ static int add_variable(struct json_object *list, const char *name, const char *
 static int environment(struct json_object *given, struct json_object **ret, struct bm_error *err)
 {
 	static const char *const defaults[][2] = {
-		{ "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
+		{ "PATH",
+		  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" BM_DOOR_PLACE },
 		{ "HOME", "/root" },
 		{ "LANG", "C.UTF-8" },
 	};
@@ -244,7 +246,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	autofree char **env_list = NULL;
 	struct bench *bench;
 	struct bm_exec exec;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = bench_of_request(d, c, message->json, &bench, err);
 
 	(void)ret_reply; /* given by the report */
 	if (r == 0)

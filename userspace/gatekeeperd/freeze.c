@@ -13,10 +13,10 @@ static int record(struct daemon *d, const struct bench *bench, const char *event
 	return bench_record(d, bench, event, fields, err);
 }
 
-static int bench_to_freeze(struct daemon *d, struct json_object *request, struct bench **ret,
-			   struct bm_error *err)
+static int bench_to_freeze(struct daemon *d, const struct connection *c,
+			   struct json_object *request, struct bench **ret, struct bm_error *err)
 {
-	int r = bench_of_request(d, request, ret, err);
+	int r = bench_of_request(d, c, request, ret, err);
 
 	if (r == 0 && (*ret)->ends)
 		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
@@ -41,7 +41,7 @@ int request_freeze(struct daemon *d, struct connection *c, struct bm_message *me
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	struct bench *bench;
-	int r = bench_to_freeze(d, message->json, &bench, err);
+	int r = bench_to_freeze(d, c, message->json, &bench, err);
 
 	if (r == 0)
 		r = bm_cgroup_freeze(&bench->cgroup, true, err);
@@ -60,7 +60,7 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 		 struct json_object **ret_reply, struct bm_error *err)
 {
 	struct bench *bench;
-	int r = bench_to_freeze(d, message->json, &bench, err);
+	int r = bench_to_freeze(d, c, message->json, &bench, err);
 
 	if (r == 0 && bench->state == BENCH_BROKEN)
 		r = bm_fail(err, EPERM, "pins", "destroy or detach it",

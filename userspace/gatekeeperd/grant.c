@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,11 +17,13 @@
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
@@ -144,6 +145,8 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	p->writable = !strcmp(rights, "rw");
 	p->idmap = bm_json_bool(message->json, "idmap");
 	r = bm_source_look(message->fds[0], p->writable, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, message->fds[0], p->writable, err);
 	if (r < 0)
 		return r;
 	if (dest) {
@@ -163,55 +166,9 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	return excepts_prepare(message->json, p, err);
 }
 
-/*
- * From the files alone: getpwuid(3) may ask a network, and everybody would wait for it. The name is
- * the third field's: "root:x:0:0:..." in both.
- */
-static void name_of(const char *file, unsigned id, char name[64])
-{
-	autofclose FILE *f = fopen(file, "re");
-	char line[1024], wanted[16];
-
-	snprintf(name, 64, "%u", id);
-	snprintf(wanted, sizeof(wanted), "%u", id);
-	while (f && fgets(line, sizeof(line), f)) {
-		char *rest = line, *found = strsep(&rest, ":");
-
-		strsep(&rest, ":");
-		if (rest && !strncmp(rest, wanted, strlen(wanted)) && rest[strlen(wanted)] == ':') {
-			snprintf(name, 64, "%.60s", found);
-			return;
-		}
-	}
-}
-
-static void add_owner(struct json_object *json, const struct bm_source *s)
-{
-	char user[64], group[64], owner[130];
-
-	name_of("/etc/passwd", s->uid, user);
-	name_of("/etc/group", s->gid, group);
-	snprintf(owner, sizeof(owner), "%s:%s", user, group);
-	bm_json_add_string(json, "owner", owner);
-	bm_json_add_int(json, "uid", s->uid);
-	bm_json_add_int(json, "gid", s->gid);
-}
-
 static void describe_file(struct json_object *json, const struct pending *p)
 {
-	const struct bm_source *s = &p->source;
-	char text[32];
-
-	bm_json_add_string(json, "path", s->path);
-	bm_json_add_string(json, "type", s->directory ? "directory" : "file");
-	add_owner(json, s);
-	snprintf(text, sizeof(text), "%04o", s->mode);
-	bm_json_add_string(json, "mode", text);
-	bm_json_add_int(json, "size", (int64_t)s->size);
-	snprintf(text, sizeof(text), "%u:%u", major(s->device), minor(s->device));
-	bm_json_add_string(json, "device", text);
-	bm_json_add_int(json, "inode", (int64_t)s->inode);
-	bm_json_add_string(json, "fstype", s->fstype);
+	source_describe(json, &p->source);
 	bm_json_add_string(json, "dest", p->dest);
 	bm_json_add_string(json, "rights", p->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "idmap", p->idmap);
@@ -221,8 +178,9 @@ static void describe_file(struct json_object *json, const struct pending *p)
 	bm_json_add_bool(json, "adopted", p->adopted);
 }
 
-static struct json_object *describe(const struct pending *p)
+static struct json_object *describe(const struct daemon *d, const struct pending *p)
 {
+	const struct ask *ask = p->ask ? asks_find(&d->model, p->ask_bench, p->ask) : NULL;
 	struct json_object *json = json_object_new_object();
 
 	bm_json_add_string(json, "token", p->token);
@@ -230,6 +188,8 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
 	if (p->seconds)
 		bm_json_add_int(json, "for", p->seconds);
+	if (ask)
+		bm_json_add(json, "request", ask_describe(ask));
 	bm_json_add_bool(json, "egress", grant_kind_is_egress(p->kind));
 	if (p->kind == GRANT_NET)
 		grant_net_describe(json, p);
@@ -248,7 +208,7 @@ struct json_object *pending_offer(struct daemon *d, struct connection *c, const 
 	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
 	p->bench_id = bench->id;
 	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
-	bm_json_add(reply, "confirm", describe(p));
+	bm_json_add(reply, "confirm", describe(d, p));
 	return reply;
 }
 
@@ -270,12 +230,17 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 {
 	struct pending *p = &c->pending;
 	struct bench *bench;
+	struct ask *ask;
 	int r;
 
 	pending_drop(c);
-	r = bench_of_request(d, message->json, &bench, err);
+	r = ask_fill(d, c, message->json, false, &ask, err);
+	if (r == 0)
+		r = bench_of_request(d, c, message->json, &bench, err);
 	if (r == 0)
 		r = bench_usable(bench, err);
+	if (r == 0)
+		ask_take_up(p, ask);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
 		r = bm_fail(err, EINVAL, "protocol", "give file, net or listen",
 			    "grant: unknown kind");
@@ -294,12 +259,12 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
  * Ids in the object's file system -> ids of the Bench. Its owner's files become the Bench root's;
  * of a caller who is not root only what is the caller's own.
  */
-static int map_ids(const struct bm_target *target, const struct bm_source *s, uid_t caller,
-		   int *ret_map, struct bm_error *err)
+static int map_ids(const struct connection *c, const struct bm_target *target,
+		   const struct bm_source *s, int *ret_map, struct bm_error *err)
 {
-	struct bm_id_map uids = { caller ?: s->uid, target->uid, 1 };
-	struct bm_id_map gids = { s->gid, target->gid, 1 };
+	struct bm_id_map uids = { 0, target->uid, 1 }, gids = { 0, target->gid, 1 };
 
+	peer_ids(c, s, &uids.inside, &gids.inside);
 	return bm_userns_make(uids, gids, ret_map, err);
 }
 
@@ -311,7 +276,7 @@ static int clone_object(struct connection *c, const struct bm_target *target, in
 	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
 	if (r == 0 && target->uid && p->idmap)
-		r = map_ids(target, &p->source, c->uid, &map, err);
+		r = map_ids(c, target, &p->source, &map, err);
 	if (r == 0)
 		r = bm_mount_restrict(tree, p->writable, map, err);
 	if (r == 0)
@@ -342,11 +307,14 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	autoclose tree = -1;
 	int r = bm_source_look(p->fd, p->writable, c->uid, &now, err);
 
+	if (r == -ENOENT)
+		r = -ESTALE;
 	/* The fd pins the inode; what may have changed is what was shown of it. */
-	if (r == 0 && (strcmp(now.path, p->source.path) || now.uid != p->source.uid ||
-		       now.mode != p->source.mode))
+	if (r == 0 && !source_same(&now, &p->source))
 		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
 			    "the object has changed since it was shown");
+	if (r == 0)
+		r = peer_may(c, p->fd, p->writable, err);
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &now, &g->over, err);
 	if (r == 0)
@@ -388,6 +356,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 		return NULL;
 	g->number = bench->last_grant + 1;
 	g->kind = p->kind;
+	g->ask = p->ask;
 	g->confirmed_uid = c->uid;
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "%s", how);
 	now_text(g->created);
@@ -449,6 +418,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
+	struct ask *ask;
 	uint64_t said;
 	bool seals = token && sealing_awaits(c, token);
 	int r;
@@ -460,6 +430,11 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		return bm_fail(err, EINVAL, "protocol", NULL, "confirm: \"how\" is tty or yes");
 	if (seals && !c->sealing->grant)
 		return sealing_confirm(d, c, how, ret_reply, err);
+	r = ask_still(d, &c->pending, &ask, err);
+	if (r < 0)
+		return r;
+	if (c->pending.making.on)
+		return making_confirm(d, c, ask, how, ret_reply, err);
 	bench = model_find_id(&d->model, c->pending.bench_id);
 	if (!bench)
 		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",
@@ -483,6 +458,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
 		if (bm_ledger_head(d->ledger)->n != said)
 			record_failed(d, bench, g);
+		ask_answered(d, c, ask, r, said, how, bench, g);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);
@@ -491,6 +467,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
+	ask_answered(d, c, ask, 0, said, how, bench, g);
 	bench_add_grant(bench, TAKE_PTR(g));
 	if (seals)
 		sealing_settle(d, c->sealing, *ret_reply);

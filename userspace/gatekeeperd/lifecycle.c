@@ -21,10 +21,13 @@
 #include "bench/own.h"
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/ask.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/owner.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
@@ -141,6 +144,9 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
+	/* Each line says whose it is, so that each can be shown to them alone. */
+	if (bench->owner)
+		bm_json_add_int(fields, "owner", bench->owner);
 	json_object_get(fields);
 	r = daemon_record(d, event, fields, err);
 	if (r == 0 && !d->restating)
@@ -149,10 +155,22 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 	return r;
 }
 
+/* To who has not that one, without its name. */
+static const char *shown_to(const struct bench *bench, const struct bench *other,
+			    char name[BM_BENCH_NAME_LEN + 8])
+{
+	if (!bench_is_of(other, bench->owner))
+		return "a Bench";
+	snprintf(name, BM_BENCH_NAME_LEN + 8, "Bench %s", other->name);
+	return name;
+}
+
 /* One subtree, one Bench: nested ones would each be half of what decides. */
 int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			 const struct bm_cgroup_ref *cgroup, struct bm_error *err)
 {
+	char name[BM_BENCH_NAME_LEN + 8];
+
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		size_t ours = strlen(cgroup->path), theirs = strlen(b->cgroup.path);
 		size_t common = ours < theirs ? ours : theirs;
@@ -161,11 +179,11 @@ int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			continue;
 		if (ours == theirs)
 			return bm_fail(err, EEXIST, "one-bench", "detach that first",
-				       "the container is Bench %s already", b->name);
+				       "the container is %s already", shown_to(bench, b, name));
 		if (cgroup->path[common] == '/' || b->cgroup.path[common] == '/')
 			return bm_fail(err, EBUSY, "one-bench", "attach the container itself",
-				       "cgroup %s lies above or below that of Bench %s",
-				       cgroup->path, b->name);
+				       "cgroup %s lies above or below that of %s", cgroup->path,
+				       shown_to(bench, b, name));
 	}
 	return 0;
 }
@@ -301,6 +319,7 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 /* Undoes bring_up_frozen() as far as it came. */
 static void take_down(struct daemon *d, struct bench *bench)
 {
+	door_close(d, bench);
 	bm_bench_leave(d->kernel, bench->id, NULL);
 	bench_nft_end(bench, NULL);
 }
@@ -327,6 +346,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bench_hold(d, bench, how->waiting && !how->runtime_root ? how->rootfs : NULL,
 			       err);
+	if (r == 0 && !ours)
+		r = target_is_of(&bench->target, &bench->cgroup, bench->owner, err);
 	if (r == 0)
 		r = bm_admit(&bench->target, &bench->cgroup, how->rootfs || ours, err);
 	/* What benchmon makes shares nothing. */
@@ -352,6 +373,9 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
 	if (bench->exec == EXEC_IMAGE)
 		bm_own_image(&own);
+	/* After that: the client executes in any mode. */
+	if (r == 0)
+		door_open(d, bench, &own);
 	if (r == 0)
 		r = admit_own(d, bench, &own, &gone, err);
 	if (r == 0 && how->waiting)
@@ -419,6 +443,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	while (r == 0 && bench->grants)
 		r = grant_revoke(d, bench, nested_first(bench, bench->grants), NULL, err);
+	door_close(d, bench);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
@@ -451,6 +476,8 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 
 	if (!fields)
 		fields = json_object_new_object();
+	if (r == 0)
+		asks_void(d, bench, "the Bench has ended");
 	/* What never came to be has nothing to tell of. */
 	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
 		receipt_write(d, bench, event, fields, reply);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/box.h"
+#include "gatekeeperd/asks.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/listen.h"
 
@@ -142,6 +143,13 @@ struct bench *model_find(struct model *model, const char *name)
 	return b;
 }
 
+struct bench *model_find_of(struct model *model, const char *name, uid_t uid)
+{
+	struct bench *bench = model_find(model, name);
+
+	return bench && bench_is_of(bench, uid) ? bench : NULL;
+}
+
 struct bench *model_find_id(struct model *model, uint32_t id)
 {
 	struct bench *b = model->benches;
@@ -161,6 +169,7 @@ struct bench *model_add(struct model *model, const char *name, uint32_t id)
 	bench->id = id;
 	bench->cgroup = BM_CGROUP_NONE;
 	bench->net = -1;
+	bench->agent = BENCH_NO_AGENT;
 	bench->target = BM_TARGET_NONE;
 	if (id > model->last_bench)
 		model->last_bench = id;
@@ -177,6 +186,7 @@ void model_remove(struct model *model, struct bench *bench)
 	while (*at != bench)
 		at = &(*at)->next;
 	*at = bench->next;
+	asks_remove_bench(model, bench->id);
 	while (bench->grants)
 		bench_remove_grant(bench, bench->grants);
 	bench_forget_revoked(bench);
@@ -333,7 +343,7 @@ struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_des
 struct json_object *grant_to_json(const struct bench *bench, const struct grant *g)
 {
 	struct json_object *json = json_object_new_object(), *by = json_object_new_object();
-	char id[BM_GRANT_ID_LEN], destination[BM_DESTINATION_LEN];
+	char id[ASK_ID_LEN], destination[BM_DESTINATION_LEN];
 
 	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
 	bm_json_add_string(json, "id", id);
@@ -346,6 +356,10 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_int(by, "uid", g->confirmed_uid);
 	bm_json_add_string(by, "how", g->confirmed_how);
 	bm_json_add(json, "confirmed", by);
+	if (g->ask) {
+		snprintf(id, sizeof(id), "%s/r%u", bench->name, g->ask);
+		bm_json_add_string(json, "request", id);
+	}
 	if (g->kind == GRANT_NET && g->profile[0]) {
 		bm_json_add_string(json, "profile", g->profile);
 		grant_seal_to_json(json, g);
@@ -456,6 +470,9 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	    grant_kind_parse(bm_json_string(json, "kind"), &g->kind) < 0)
 		return -EBADMSG;
 	g->confirmed_uid = (uint32_t)uid;
+	id = bm_json_string(json, "request");
+	if (id && ask_id_parse(id, bench, &g->ask) < 0)
+		return -EBADMSG;
 	if (bm_json_int(json, "expiry_ns", &expiry) == 0) {
 		g->expiry_ns = (uint64_t)expiry;
 		if (!take_string(json, "expires", g->expires, sizeof(g->expires)))

@@ -13,6 +13,7 @@
 #include "bench/limits.h"
 #include "bench/target.h"
 #include "gatekeeperd/backoff.h"
+#include "gatekeeperd/bucket.h"
 #include "network/address.h"
 #include "policy/seal.h"
 
@@ -78,6 +79,7 @@ struct grant {
 	char expires[40];
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
+	uint32_t ask; /* the number of the request that it answers; 0: of none */
 	/* file */
 	char source[PATH_MAX];
 	char dest[DEST_LEN];
@@ -103,6 +105,8 @@ struct bench {
 	struct bench *next;
 	char name[BM_BENCH_NAME_LEN];
 	uint32_t id;
+	uid_t owner;   /* who made or attached it: nobody else but root sees it */
+	uid_t agent;   /* who asked for it, and runs things in it; BENCH_NO_AGENT */
 	uint32_t slot; /* of the host id ranges, created ones */
 	enum bench_origin origin;
 	enum bench_state state;
@@ -126,6 +130,8 @@ struct bench {
 	struct bm_cgroup_ref cgroup;
 	char created[40];
 	uint32_t last_grant;          /* the highest number ever used */
+	uint32_t last_ask;            /* the same of what was asked for */
+	struct bucket asks_rate;      /* of what it asks for itself */
 	bool begun;                   /* the ledger has its beginning, so it needs an end */
 	bool walled;                  /* table inet benchmon in its network is ours */
 	bool linked;                  /* has a veth pair of ours */
@@ -152,9 +158,21 @@ struct bench {
 	struct json_object *denials; /* NULL: not known */
 };
 
+#define BENCH_NO_AGENT ((uid_t)-1)
+
+/* Who asks from outside, and how often. */
+#define ASKERS_MAX 64
+struct asker {
+	uid_t uid;
+	struct bucket rate;
+};
+
 struct model {
 	struct bench *benches;
 	uint32_t last_bench; /* the highest id ever used */
+	struct ask *asks;    /* asks.h; the oldest first */
+	uint32_t last_ask;   /* the highest number ever used of those for a Bench itself */
+	struct asker askers[ASKERS_MAX];
 };
 
 const char *grant_kind_name(enum grant_kind kind);
@@ -173,6 +191,13 @@ int bench_shared_parse(struct json_object *list, uint32_t *ret);
 
 struct bench *model_find(struct model *model, const char *name);
 struct bench *model_find_id(struct model *model, uint32_t id);
+/* Root has all, everybody else what is theirs. */
+static inline bool bench_is_of(const struct bench *bench, uid_t uid)
+{
+	return uid == 0 || bench->owner == uid;
+}
+/* The same as model_find(), and for who has not this one: there is none of that name. */
+struct bench *model_find_of(struct model *model, const char *name, uid_t uid);
 /* A new Bench in the model, or NULL when out of memory. */
 struct bench *model_add(struct model *model, const char *name, uint32_t id);
 void model_remove(struct model *model, struct bench *bench);

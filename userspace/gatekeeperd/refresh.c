@@ -152,7 +152,7 @@ static struct json_object *tell(struct daemon *d, struct bench *bench, struct gr
 	return told;
 }
 
-struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next)
+struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next, uid_t uid)
 {
 	struct json_object *list = json_object_new_array();
 	char seal[BM_SEAL_DIGEST_LEN] = "";
@@ -160,7 +160,8 @@ struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *nex
 
 	bm_seal_digest(next, seal);
 	for (struct bench *b = d->model.benches; b; b = b->next) {
-		if (b->state != BENCH_READY || !bench_alive(b))
+		/* Another's goes on with what was confirmed for it. */
+		if (b->state != BENCH_READY || !bench_alive(b) || !bench_is_of(b, uid))
 			continue;
 		for (struct grant *g = b->grants; g; g = g->next) {
 			struct json_object *told;

@@ -6,42 +6,68 @@
 
 #include "base/escape.h"
 
+#define OPERATORS (1u << PEER_OPERATOR)
+#define AGENTS (1u << PEER_AGENT) /* of what was made for them */
+#define ASKERS (OPERATORS | AGENTS | 1u << PEER_BENCH)
+#define ALL ((1u << PEER_ROLE_MAX) - 1)
+
 static const struct request requests[] = {
-	{ "version", request_version, 0, true, { NULL } },
-	{ "create", request_create, 1, false, { "bench", "limits", "exec", "userns", NULL } },
+	{ "version", request_version, 0, ALL, { NULL } },
+	{ "create",
+	  request_create,
+	  1,
+	  OPERATORS,
+	  { "bench", "limits", "exec", "userns", "request", NULL } },
 	{ "attach",
 	  request_attach,
 	  0,
-	  false,
+	  OPERATORS,
 	  { "bench", "container", "exec", "userns", "adopt", NULL } },
-	{ "adopt", request_adopt, 0, false, { "bench", "volume", NULL } },
-	{ "detach", request_detach, 0, false, { "bench", NULL } },
-	{ "freeze", request_freeze, 0, false, { "bench", NULL } },
-	{ "thaw", request_thaw, 0, false, { "bench", NULL } },
-	{ "destroy", request_destroy, 0, false, { "bench", NULL } },
+	{ "adopt", request_adopt, 0, OPERATORS, { "bench", "volume", NULL } },
+	{ "detach", request_detach, 0, OPERATORS, { "bench", NULL } },
+	{ "freeze", request_freeze, 0, OPERATORS, { "bench", NULL } },
+	{ "thaw", request_thaw, 0, OPERATORS, { "bench", NULL } },
+	{ "destroy", request_destroy, 0, OPERATORS | AGENTS, { "bench", NULL } },
+	{ "request",
+	  request_request,
+	  0,
+	  ASKERS,
+	  { "bench", "kind", "target", "rights", "dest", "for", "why", "wait", "image", "rootfs",
+	    "name", NULL } },
+	{ "pending", request_pending, 0, ASKERS, { "request", "offset", NULL } },
+	{ "reject", request_reject, 0, OPERATORS, { "request", "why", NULL } },
 	{ "grant",
 	  request_grant,
 	  1,
-	  false,
+	  OPERATORS,
 	  { "bench", "kind", "source", "dest", "rights", "idmap", "destination", "profile",
-	    "private", "for", "on_revoke", "except", "port", "protocol", "from", NULL } },
-	{ "confirm", request_confirm, 0, false, { "token", "how", NULL } },
-	{ "revoke", request_revoke, 0, false, { "grant", "host", "bench", "all", NULL } },
-	{ "ls", request_ls, 0, false, { "offset", NULL } },
-	{ "show", request_show, 0, false, { "bench", "offset", NULL } },
-	{ "events", request_events, 0, false, { "bench", "since", "follow", NULL } },
-	{ "ledger", request_ledger, 0, false, { "bench", "since", "offset", NULL } },
-	{ "ledger-rotate", request_ledger_rotate, 0, false, { NULL } },
-	{ "receipts", request_receipts, 0, false, { "offset", NULL } },
-	{ "receipt", request_receipt, 0, false, { "name", NULL } },
-	{ "profile-ls", request_profile_ls, 0, false, { "offset", NULL } },
-	{ "profile-show", request_profile_show, 0, false, { "name", "offset", NULL } },
-	{ "profile-verify", request_profile_verify, 0, false, { "name", NULL } },
-	{ "profile-seal", request_profile_seal, 1, false, { "name", "image", "private", NULL } },
-	{ "profile-refresh", request_profile_refresh, 0, false, { "name", NULL } },
-	{ "profile-unseal", request_profile_unseal, 0, false, { "name", NULL } },
-	{ "profile-pending", request_profile_pending, 0, false, { "token", "offset", NULL } },
-	{ "exec", request_exec, 3, false, { "bench", "argv", "env", "cwd", "tty", NULL } },
+	    "private", "for", "on_revoke", "except", "port", "protocol", "from", "request",
+	    NULL } },
+	{ "confirm", request_confirm, 0, OPERATORS, { "token", "how", NULL } },
+	{ "revoke", request_revoke, 0, OPERATORS, { "grant", "host", "bench", "all", NULL } },
+	{ "ls", request_ls, 0, OPERATORS | AGENTS, { "offset", NULL } },
+	{ "show", request_show, 0, OPERATORS | AGENTS, { "bench", "offset", NULL } },
+	{ "events", request_events, 0, OPERATORS, { "bench", "since", "follow", NULL } },
+	{ "ledger", request_ledger, 0, OPERATORS, { "bench", "since", "offset", NULL } },
+	{ "ledger-rotate", request_ledger_rotate, 0, OPERATORS, { NULL } },
+	{ "receipts", request_receipts, 0, OPERATORS, { "offset", NULL } },
+	{ "receipt", request_receipt, 0, OPERATORS, { "name", NULL } },
+	{ "profile-ls", request_profile_ls, 0, OPERATORS, { "offset", NULL } },
+	{ "profile-show", request_profile_show, 0, OPERATORS, { "name", "offset", NULL } },
+	{ "profile-verify", request_profile_verify, 0, OPERATORS, { "name", NULL } },
+	{ "profile-seal",
+	  request_profile_seal,
+	  1,
+	  OPERATORS,
+	  { "name", "image", "private", NULL } },
+	{ "profile-refresh", request_profile_refresh, 0, OPERATORS, { "name", NULL } },
+	{ "profile-unseal", request_profile_unseal, 0, OPERATORS, { "name", NULL } },
+	{ "profile-pending", request_profile_pending, 0, OPERATORS, { "token", "offset", NULL } },
+	{ "exec",
+	  request_exec,
+	  3,
+	  OPERATORS | AGENTS,
+	  { "bench", "argv", "env", "cwd", "tty", NULL } },
 };
 
 /* A key means the same in every request. One of another type is no "false" and no "none". */
@@ -78,6 +104,11 @@ static const struct {
 	{ "grant", json_type_string },
 	{ "name", json_type_string },
 	{ "image", json_type_string },
+	{ "rootfs", json_type_string },
+	{ "target", json_type_string },
+	{ "request", json_type_string },
+	{ "why", json_type_string },
+	{ "wait", json_type_boolean },
 	{ "all", json_type_boolean },
 	{ "offset", json_type_int },
 	{ "since", json_type_int },
@@ -134,6 +165,11 @@ int request_find(struct json_object *message, const struct request **ret, struct
 	}
 	return bm_fail(err, ENOSYS, "protocol", NULL, "unknown request \"%s\"",
 		       bm_escape(op, shown, sizeof(shown)));
+}
+
+bool request_allowed(const struct request *request, enum peer_role role)
+{
+	return request->who & 1u << role;
 }
 
 int request_check(const struct request *request, const struct bm_message *message,

@@ -14,6 +14,7 @@
 #include "bench/admit.h"
 #include "bench/box.h"
 #include "bench/foreign.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
@@ -300,6 +301,7 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 	d->restoring = false;
 	recall_review(d);
 	lifetime_review(d);
+	asks_review(d);
 	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;

@@ -110,7 +110,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	return r;
 }
 
-static int find_grant(struct daemon *d, const char *id, struct bench **ret_bench,
+static int find_grant(struct daemon *d, uid_t uid, const char *id, struct bench **ret_bench,
 		      struct grant **ret_grant, struct bm_error *err)
 {
 	char name[BM_BENCH_NAME_LEN], shown[64];
@@ -120,7 +120,7 @@ static int find_grant(struct daemon *d, const char *id, struct bench **ret_bench
 		return bm_fail(err, EINVAL, "grant-id", "see `benchmon show BENCH`",
 			       "\"%s\" is no grant id such as b1/3",
 			       bm_escape(id, shown, sizeof(shown)));
-	*ret_bench = model_find(&d->model, name);
+	*ret_bench = model_find_of(&d->model, name, uid);
 	if (!*ret_bench)
 		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench %s",
 			       name);
@@ -181,13 +181,13 @@ static int find_host(const struct bench *bench, const struct grant *g, const cha
 		       bench->name, g->number, bm_escape(name, shown, sizeof(shown)));
 }
 
-static int revoke_one(struct daemon *d, const char *id, const char *host_name,
+static int revoke_one(struct daemon *d, uid_t uid, const char *id, const char *host_name,
 		      struct json_object *list, struct revoked *revoked, struct bm_error *err)
 {
 	struct grant *grant = NULL, *first;
 	struct grant_host *host = NULL;
 	struct bench *bench = NULL;
-	int r = find_grant(d, id, &bench, &grant, err);
+	int r = find_grant(d, uid, id, &bench, &grant, err);
 
 	if (r == 0 && host_name)
 		r = find_host(bench, grant, host_name, &host, err);
@@ -226,16 +226,16 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	struct bench *bench;
 	int r;
 
-	(void)c;
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "revoked", list);
 	if (id) {
-		r = revoke_one(d, id, bm_json_string(message->json, "host"), list, &revoked, err);
+		r = revoke_one(d, c->uid, id, bm_json_string(message->json, "host"), list, &revoked,
+			       err);
 	} else if (!bm_json_bool(message->json, "all")) {
 		r = bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
 			    "revoke: no grant is named");
 	} else {
-		r = bench_of_request(d, message->json, &bench, err);
+		r = bench_of_request(d, c, message->json, &bench, err);
 		if (r == 0)
 			r = revoke_all(d, bench, list, &revoked, err);
 	}

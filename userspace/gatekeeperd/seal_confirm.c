@@ -107,7 +107,7 @@ int sealing_seal(struct daemon *d, struct connection *c, const char *how, struct
 
 void sealing_settle(struct daemon *d, const struct sealing *s, struct json_object *reply)
 {
-	profile_changed(d, s->had ? &s->old : NULL, &s->next, reply);
+	profile_changed(d, s->connection->uid, s->had ? &s->old : NULL, &s->next, reply);
 }
 
 /* Signing is deterministic: what was there before is there again, byte for byte. */
@@ -158,7 +158,7 @@ int sealing_confirm(struct daemon *d, struct connection *c, const char *how,
 
 static int check_unused(const struct daemon *d, const char *name, struct bm_error *err)
 {
-	autojson *users = profile_users(d, name);
+	autojson *users = profile_users(d, 0, name);
 	const char *first = json_object_get_string(json_object_array_get_idx(users, 0));
 	char remedy[64];
 
@@ -178,6 +178,9 @@ int request_profile_unseal(struct daemon *d, struct connection *c, struct bm_mes
 
 	if (!name)
 		return bm_fail(err, EINVAL, "protocol", NULL, "\"name\" is missing");
+	r = only_root(c, "a seal is everybody's: only root takes one away", err);
+	if (r < 0)
+		return r;
 	/* The definition of others may have gone: their names say enough. */
 	if (bm_one_is(name))
 		r = bm_one_parse(name, strlen(name), &one, err);

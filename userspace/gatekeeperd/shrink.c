@@ -44,6 +44,7 @@ static const char *const files[] = {
 	"readlinkat",
 	"access",
 	"faccessat",
+	"faccessat2",
 	"getdents64",
 	"fcntl",
 	"flock",
@@ -74,6 +75,7 @@ static const char *const files[] = {
 	"fchdir",
 	"setfsuid",
 	"setfsgid",
+	"setgroups",
 	"umask",
 	NULL,
 };
@@ -106,8 +108,8 @@ static const char *const waiting[] = {
 };
 
 static const char *const sockets[] = {
-	"socket",     "socketpair", "bind",        "accept4",  "sendto",  "recvfrom", "recvmsg",
-	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
+	"socket",  "socketpair", "bind",       "listen",      "accept4",  "sendto",  "recvfrom",
+	"recvmsg", "getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
 };
 
 /* To be told from files of the host, one of each kind is made (bench/held.c). ioctl: namespaces. */
@@ -117,7 +119,7 @@ static const char *const odd[] = {
 
 /*
  * Of bpf(2) nothing that loads: the programs are in the kernel by now. Of users none but nobody's,
- * for a helper that becomes it.
+ * for a helper that becomes it: whoever else one opens files as, it stays root's to signals.
  */
 static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_MAP_LOOKUP_ELEM },
@@ -130,7 +132,6 @@ static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_LINK_CREATE },
 	{ "bpf", BPF_ITER_CREATE },
 	{ "bpf", BPF_RAW_TRACEPOINT_OPEN },
-	{ "setgroups", 0 },
 	{ "setresgid", BM_NOBODY },
 	{ "setresuid", BM_NOBODY },
 };

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/box.h"
+#include "bench/door.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/network.h"
@@ -65,6 +66,12 @@ static int kill_all(struct daemon *d, struct bm_error *err)
 	return r;
 }
 
+static bool none(void *ctx, uint32_t bench)
+{
+	(void)ctx, (void)bench;
+	return false;
+}
+
 int unload_main(bool force)
 {
 	struct daemon d = { .state_dir = -1, .log_dir = -1, .epoll = -1 };
@@ -79,6 +86,8 @@ int unload_main(bool force)
 		r = kill_all(&d, &err);
 	if (r == 0)
 		r = bm_kernel_unload(force, &err);
+	if (r == 0)
+		r = bm_doors_sweep(none, NULL, &err);
 	if (r == 0)
 		r = bm_pins_end(&err);
 	while (d.model.benches)

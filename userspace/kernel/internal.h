@@ -16,7 +16,7 @@
 	X(grants)                                                                                  \
 	X(excepts)                                                                                 \
 	X(destinations)                                                                            \
-	X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard)
+	X(stats) X(events) X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard) X(doors)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \

@@ -124,6 +124,9 @@ int bm_socket_cgroups(struct bm_kernel *kernel, uint32_t bench, uint64_t **list,
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 bool bm_carried(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 
+/* The listening socket is the Bench's door: it alone of what is outside may be connected to. */
+int bm_door_mark(struct bm_kernel *kernel, uint32_t bench, int socket, struct bm_error *err);
+
 /*
  * Where the ledger ends, kept in the kernel for as long as the programs are. bm_pinned_end_get()
  * needs no struct bm_kernel: -ENOENT where nothing is pinned, n 0 where nothing was put.
