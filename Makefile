@@ -68,6 +68,19 @@ BPF_PARTS := files recall expire rings exec image refused names metadata xattrs 
 SKELETONS := $(K)/skel/benchmon.skel.h $(K)/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 
+# Optional: without its libraries the rest is built as ever. BROKER=no leaves it out in any case.
+BROKER_PACKAGES := json-c libseccomp libcurl libssl libcrypto libmicrohttpd
+BROKER ?= $(shell $(PKG_CONFIG) --exists $(BROKER_PACKAGES) && echo yes || echo no)
+# The definition's parser, without the rest of its room.
+BROKER_PARTS := $(call objects,base confine broker) $(patsubst %,$(B)/obj/userspace/policy/%.o,\
+	broker broker_parts broker_path hostname)
+# What of it touches neither a socket nor a library, and is tested and fuzzed with or without them.
+BROKER_PURE := $(patsubst %,$(B)/obj/userspace/broker/%.o,request answer echo buffer quota)
+BROKER_LIBS = $(shell $(PKG_CONFIG) --libs $(BROKER_PACKAGES))
+ifeq ($(BROKER),yes)
+PROGRAMS += $(B)/bin/benchmon-broker
+endif
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -113,6 +126,11 @@ $(B)/bin/gatekeeperd: $(DAEMON) $(BASE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(DAEMON_LIBS) -o $@
 
+$(B)/bin/benchmon-broker: $(BROKER_PARTS)
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(BROKER_LIBS) -o $@
+
 # Static, and without sanitizers: it runs in a root file system that has nothing else.
 $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	$(call msg,LD,$@)
@@ -131,7 +149,7 @@ $(B)/bin/benchmon-ask: $(ASK) $(wildcard $(addprefix userspace/,ask/*.h base/*.h
 
 # --- manuals: the synopsis comes from the command table ------------------------------------------
 
-MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon.bash
+MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon-broker.8 build/man/benchmon.bash
 manuals: $(MANUALS)
 
 build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
@@ -142,6 +160,10 @@ build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
 	$(Q)rm $@.synopsis $@.options
 
 build/man/gatekeeperd.8: userspace/cli/gatekeeperd.8.in
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+build/man/benchmon-broker.8: userspace/broker/benchmon-broker.8.in
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -161,29 +183,35 @@ install: all
 	install -D -m 755 build/bin/benchmon $(DESTDIR)$(SBINDIR)/benchmon
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
 	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
+	$(if $(filter yes,$(BROKER)),install -D -m 755 build/bin/benchmon-broker $(DESTDIR)$(LIBEXECDIR)/benchmon-broker)
 	install -D -m 755 build/bin/benchmon-ask $(DESTDIR)$(LIBEXECDIR)/benchmon-ask
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
+	install -D -m 644 build/man/benchmon-broker.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
 	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
 	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	install -d -m 755 $(DESTDIR)$(PROFILEDIR)
 	install -m 644 profiles/*.json $(DESTDIR)$(PROFILEDIR)
+	install -d -m 755 $(DESTDIR)$(PROFILEDIR)/brokers
+	install -m 644 profiles/brokers/*.json $(DESTDIR)$(PROFILEDIR)/brokers
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
-		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-ask $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
-		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-ask \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-broker $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
+		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8 \
+		$(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
-	rm -f $(patsubst %,$(DESTDIR)$(PROFILEDIR)/%,$(notdir $(wildcard profiles/*.json)))
-	$(Q)rmdir $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
+	rm -f $(patsubst profiles/%,$(DESTDIR)$(PROFILEDIR)/%,$(wildcard profiles/*.json profiles/brokers/*.json))
+	$(Q)rmdir $(DESTDIR)$(PROFILEDIR)/brokers $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
 
 # --- tests -----------------------------------------------------------------------------------
 
 # A unit test is linked with every room below the daemon and the CLI, and with the CLI's functions.
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI) $(call objects,ask)) \
-	$(filter-out %/main.o,$(call objects,gatekeeperd))
+	$(filter-out %/main.o,$(call objects,gatekeeperd)) $(BROKER_PURE)
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
 	$(call msg,LD,$@)
@@ -208,6 +236,8 @@ FUZZ := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 10
 FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c audit/*.c network/address*.c \
 	bench/mounts.c network/resolve_parse.c policy/hostname.c policy/profile.c policy/one.c \
+	policy/broker.c policy/broker_parts.c policy/broker_path.c \
+	$(addprefix broker/,request.c answer.c echo.c buffer.c quota.c) \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 
 FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all

@@ -68,6 +68,9 @@ int bm_profile_parse(const char *text, size_t len, const char *what, const char 
  */
 int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *ret,
 		    struct bm_error *err);
+/* By the same rules the text of any definition, at most max bytes; the caller's. */
+int bm_definition_read(int dir, const char *dir_name, const char *file, uid_t owner, size_t max,
+		       char **ret, size_t *ret_len, struct bm_error *err);
 void bm_profile_done(struct bm_profile *profile);
 
 /* Whether the profile says that this very private address is meant. */

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "policy/broker.h"
 #include "policy/profile.h"
 
 #define RULE "profile-files"
@@ -29,20 +30,13 @@ static int check_owner(int fd, const char *what, uid_t owner, mode_t kind, struc
 	return 0;
 }
 
-int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *ret,
-		    struct bm_error *err)
+int bm_definition_read(int dir, const char *dir_name, const char *file, uid_t owner, size_t max,
+		       char **ret, size_t *ret_len, struct bm_error *err)
 {
-	autofree char *text = NULL;
 	autoclose fd = -1;
-	char file[BM_PROFILE_NAME_LEN + 8];
 	struct stat st;
-	size_t len;
-	int r = bm_profile_name_check(name, err);
+	int r = check_owner(dir, dir_name, owner, S_IFDIR, &st, err);
 
-	if (r < 0)
-		return r;
-	snprintf(file, sizeof(file), "%.32s.json", name);
-	r = check_owner(dir, "the directory of profiles", owner, S_IFDIR, &st, err);
 	if (r < 0)
 		return r;
 	/* O_NONBLOCK: a FIFO of that name must not hold up the daemon. */
@@ -55,11 +49,41 @@ int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *r
 	r = check_owner(fd, file, owner, S_IFREG, &st, err);
 	if (r < 0)
 		return r;
-	if (st.st_size > BM_PROFILE_MAX)
-		return bm_fail(err, EFBIG, "profile", "split it", "%s: larger than %d bytes", file,
-			       BM_PROFILE_MAX);
-	r = bm_read_fd(fd, BM_PROFILE_MAX, &text, &len);
+	if (st.st_size > (off_t)max)
+		return bm_fail(err, EFBIG, "profile", "split it", "%s: larger than %zu bytes", file,
+			       max);
+	r = bm_read_fd(fd, max, ret, ret_len);
+	return r < 0 ? bm_fail_errno(err, -r, "%s", file) : 0;
+}
+
+int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *ret,
+		    struct bm_error *err)
+{
+	autofree char *text = NULL;
+	char file[BM_PROFILE_NAME_LEN + 8];
+	size_t len;
+	int r = bm_profile_name_check(name, err);
+
 	if (r < 0)
-		return bm_fail_errno(err, -r, "%s", file);
-	return bm_profile_parse(text, len, file, name, ret, err);
+		return r;
+	snprintf(file, sizeof(file), "%.32s.json", name);
+	r = bm_definition_read(dir, "the directory of profiles", file, owner, BM_PROFILE_MAX, &text,
+			       &len, err);
+	return r < 0 ? r : bm_profile_parse(text, len, file, name, ret, err);
+}
+
+int bm_broker_load(int dir, const char *name, uid_t owner, struct bm_broker *ret,
+		   struct bm_error *err)
+{
+	autofree char *text = NULL;
+	char file[BM_BROKER_NAME_LEN + 8];
+	size_t len;
+	int r = bm_broker_name_check(name, err);
+
+	if (r < 0)
+		return r;
+	snprintf(file, sizeof(file), "%.32s.json", name);
+	r = bm_definition_read(dir, "the directory of brokers", file, owner, BM_BROKER_MAX, &text,
+			       &len, err);
+	return r < 0 ? r : bm_broker_parse(text, len, file, name, ret, err);
 }
