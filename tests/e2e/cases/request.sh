@@ -294,7 +294,6 @@ case_misleading() {
 
 # What nobody decided is there after a crash; what its Bench was asked for ends with that.
 case_restarted() {
-	local first
 	make_bench e2
 	bm request e2 file "$disk/src"
 	asked
@@ -303,10 +302,6 @@ case_restarted() {
 	py service up --config "$tmp/settings"
 	bm pending
 	did e2/r1
-	bm ledger rotate
-	did
-	stop_daemon
-	py service up --config "$tmp/settings"
 	bm reject e2/r1
 	did
 	waits benchmon request e2 file "$disk/src"
