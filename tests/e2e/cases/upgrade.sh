@@ -17,9 +17,9 @@ teardown() {
 # gone. Says how often it tried, was let in by mistake, and was kept from what it is granted.
 hammer='use Socket; use Fcntl; my ($n, $open, $connect, $held, $lost) = (0) x 5;
 my ($no, $yes) = map { sockaddr_in($_, inet_aton("198.51.100.10")) } 8081, 8080;
-sysopen(my $h, "/in/held/file", O_RDONLY) or die; rename "/work/begin", "/work/begun"; my $x;
+sysopen(my $h, "/in/held/file", O_RDONLY) or die; open my $b, ">", "/work/begun"; my $x;
 until (-e "/work/revoked") { select undef, undef, undef, 0.01 }
-rename "/work/revoked", "/work/goes";
+open $b, ">", "/work/goes";
 until (-e "/work/stop") { $n++; my ($f, $s);
 $open++ if open $f, "<", "/proc/kallsyms";
 socket $s, PF_INET, SOCK_STREAM, 0; $connect++ if connect $s, $no;
@@ -40,7 +40,6 @@ bench_up() {
 	inside=/proc/$init/root/work
 	key id
 	id=$value
-	: >"$inside/begin"
 	bm exec u1 -- sh -c "setsid setsid perl -e '$hammer' </dev/null >/work/said 2>&1 &"
 	did
 	soon test -e "$inside/begun"

@@ -65,15 +65,6 @@ def destroy(client):
     ask(client, "destroy", bench=BENCH)
 
 
-def await_end(pid):
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    select.select([fd], [], [])
-    os.close(fd)
-
-
 def rotate(client):
     ask(client, "ledger-rotate")
 
@@ -165,6 +156,8 @@ def rounds(there, grants):
         lines = random.choice([0, 1, 1, 2]) if action is not create else random.choice([0, 1, 2, 3])
         turns = random.choice([0, 1000, 20000, 100000, 400000])
         pid = daemon()
+        # One that is dying can't be taken hold of any more.
+        end = os.pidfd_open(pid)
         with Client() as client:
             child = killer(pid, lines, turns)
             action(client)
@@ -174,7 +167,8 @@ def rounds(there, grants):
             except ProcessLookupError:
                 pass
             os.waitpid(child, 0)
-            await_end(pid)
+            select.select([end], [], [])
+            os.close(end)
         allowed = pinned.authority()
         subset(allowed)
         print(f"{number}: {action.__name__}, killed after {lines} lines and {turns} turns",
