@@ -63,11 +63,20 @@ static int take_option(int argc, char **argv, int *at, struct ask *ask, struct b
 	return r;
 }
 
+/* Of a command that is another's, how it goes on is not judged. */
+static int take_command(const char *word, struct ask *ask, struct bm_error *err)
+{
+	if (strcmp(word, "request") && strcmp(word, "version") && strcmp(word, "help"))
+		return usage(err, word, "inside a Bench there are request, version and help alone");
+	ask->command = word;
+	return 0;
+}
+
 static int take_word(const char *word, struct ask *ask, struct bm_error *err)
 {
 	if (!ask->command)
-		ask->command = word;
-	else if (strcmp(ask->command, "request"))
+		return take_command(word, ask, err);
+	if (strcmp(ask->command, "request"))
 		return strcmp(ask->command, "help") ? usage(err, word, "one word too many") : 0;
 	else if (!ask->kind)
 		ask->kind = word;
@@ -97,9 +106,6 @@ static int check(const struct ask *ask, struct bm_error *err)
 	const char *command = ask->command ?: "help";
 	bool asks = !strcmp(command, "request");
 
-	if (!asks && strcmp(command, "version") && strcmp(command, "help"))
-		return usage(err, command,
-			     "inside a Bench there are request, version and help alone");
 	if (ask->help)
 		return 0;
 	if (!asks && (ask->why || ask->wait || ask->seconds))

@@ -232,12 +232,28 @@ static int make_point_at(int dir, const char *name, bool directory, const struct
 	return r;
 }
 
-static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+static int make_point_as(int dir, const char *name, bool directory, const struct place_args *a)
 {
 	int r = make_point_at(dir, name, directory, a);
 	autoclose twin = r == -EROFS && (a->created || a->own) ? writable_twin(a, dir) : -1;
 
 	return twin < 0 ? r : make_point_at(twin, name, directory, a);
+}
+
+/* In an image whose ids are none of the Bench's, its root makes nothing: what is ours lies there
+ * too. */
+static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+{
+	int r = make_point_as(dir, name, directory, a);
+	struct bm_target host = *a->target;
+	struct place_args ours = *a;
+
+	if (r != -EACCES || !a->own)
+		return r;
+	host.uid = 0;
+	host.gid = 0;
+	ours.target = &host;
+	return make_point_as(dir, name, directory, &ours);
 }
 
 /* A mount point made on a volume would be made on the host's own disk. */

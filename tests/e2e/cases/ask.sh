@@ -190,4 +190,8 @@ case_restart() {
 	inside version
 	did gatekeeperd
 	[[ $out != *'not running'* ]] || fail 'its door is closed'
+	# Its mounts were those of the daemon that made it.
+	bm destroy e1
+	did
+	make_bench e1
 }

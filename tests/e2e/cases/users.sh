@@ -31,6 +31,11 @@ setup() {
 	did
 	stop_daemon
 	py service up --config "$tmp/settings"
+	# So does the first grant of each daemon with the ids of a Bench, which it keeps.
+	as 1501 grant mine file "$disk/1501/file:/in/first" --yes
+	did 'mine/2 granted'
+	as 1501 revoke mine/2
+	did
 }
 
 teardown() {
