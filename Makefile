@@ -5,7 +5,9 @@
 # make attack     the attack table alone [GROUP=files|exec|...] [KERNEL=6.1|6.12|native]
 # make install    DESTDIR= PREFIX=
 # make unit|fuzz|e2e   one kind of test alone
-# V=1 shows the commands; SAN=1 builds user space with ASan and UBSan below build/san
+# V=1 shows the commands; SAN=1 builds user space with ASan and UBSan below build/san, STEPS=1 one that
+# dies where it is told to (userspace/base/step.h) below build/steps, OTHER=1 another version with other
+# programs for the kernel below build/other
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -26,18 +28,21 @@ B := build/san
 HARDEN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDHARDEN := -fsanitize=address,undefined
 else
-B := build
+B := $(if $(STEPS),build/steps,$(if $(OTHER),build/other,build))
 HARDEN := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
 	-fcf-protection -fPIE
 LDHARDEN := -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 endif
 
+# Where the programs for the kernel are built.
+K := $(if $(OTHER),build/other,build)
+
 WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wvla -Werror
-CPPFLAGS += -D_GNU_SOURCE -DBENCHMON_VERSION='"$(VERSION)"' -I. -Iuserspace -Ibuild
+CPPFLAGS += $(if $(STEPS),-DBM_STEPS) -D_GNU_SOURCE -DBENCHMON_VERSION='"$(VERSION)$(if $(OTHER),-other)"' -I. -Iuserspace -I$(K)
 CFLAGS += -std=gnu11 -g $(WARN) $(HARDEN)
 LDFLAGS += $(LDHARDEN)
 BPFFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
-	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf
+	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf $(if $(OTHER),-DBM_RING_SHARE=256)
 
 CLI_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
 DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp) -lresolv
@@ -60,11 +65,11 @@ CLI := $(call objects,cli)
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
 	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers
-SKELETONS := build/skel/benchmon.skel.h build/skel/probe.skel.h
-PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder
+SKELETONS := $(K)/skel/benchmon.skel.h $(K)/skel/probe.skel.h
+PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 
-# Optional: without its two libraries the rest is built as ever. BROKER=no leaves it out in any case.
-BROKER_PACKAGES := json-c libseccomp libcurl libmicrohttpd
+# Optional: without its libraries the rest is built as ever. BROKER=no leaves it out in any case.
+BROKER_PACKAGES := json-c libseccomp libcurl libssl libcrypto libmicrohttpd
 BROKER ?= $(shell $(PKG_CONFIG) --exists $(BROKER_PACKAGES) && echo yes || echo no)
 # The definition's parser, without the rest of its room.
 BROKER_PARTS := $(call objects,base confine broker) $(patsubst %,$(B)/obj/userspace/policy/%.o,\
@@ -85,19 +90,19 @@ all: $(PROGRAMS) manuals build/gatekeeperd.service
 
 # --- BPF: many small files, one linked object, one skeleton ----------------------------------
 
-build/bpf/%.o: bpf/%.bpf.c
+$(K)/bpf/%.o: bpf/%.bpf.c
 	$(call msg,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c $< -o $@
 
-build/bpf/benchmon.linked: $(BPF_PARTS:%=build/bpf/%.o)
+$(K)/bpf/benchmon.linked: $(BPF_PARTS:%=$(K)/bpf/%.o)
 	$(call msg,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-build/bpf/probe.linked: build/bpf/probe.o
+$(K)/bpf/probe.linked: $(K)/bpf/probe.o
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-build/skel/%.skel.h: build/bpf/%.linked
+$(K)/skel/%.skel.h: $(K)/bpf/%.linked
 	$(call msg,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@
@@ -135,9 +140,19 @@ $(B)/bin/benchmon-holder: userspace/holder/holder.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -static -s $< -o $@
 
+# The same: benchmon as it is inside a Bench.
+ASK := userspace/ask/main.c userspace/ask/parse.c userspace/cli/parse.c userspace/protocol/protocol.c \
+	$(addprefix userspace/base/,error.c escape.c io.c json.c)
+
+$(B)/bin/benchmon-ask: $(ASK) $(wildcard $(addprefix userspace/,ask/*.h base/*.h protocol/*.h)) userspace/cli/parse.h
+	$(call msg,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -O2 $(WARN) -ffunction-sections -Wl,--gc-sections -static -s \
+		$(filter %.c,$^) -ljson-c -o $@
+
 # --- manuals: the synopsis comes from the command table ------------------------------------------
 
-MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon.bash
+MANUALS := build/man/benchmon.1 build/man/gatekeeperd.8 build/man/benchmon-broker.8 build/man/benchmon.bash
 manuals: $(MANUALS)
 
 build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
@@ -148,6 +163,10 @@ build/man/benchmon.1: userspace/cli/benchmon.1.in build/bin/benchmon
 	$(Q)rm $@.synopsis $@.options
 
 build/man/gatekeeperd.8: userspace/cli/gatekeeperd.8.in
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+build/man/benchmon-broker.8: userspace/broker/benchmon-broker.8.in
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -168,8 +187,10 @@ install: all
 	install -D -m 755 build/bin/gatekeeperd $(DESTDIR)$(LIBEXECDIR)/gatekeeperd
 	install -D -m 755 build/bin/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-holder
 	$(if $(filter yes,$(BROKER)),install -D -m 755 build/bin/benchmon-broker $(DESTDIR)$(LIBEXECDIR)/benchmon-broker)
+	install -D -m 755 build/bin/benchmon-ask $(DESTDIR)$(LIBEXECDIR)/benchmon-ask
 	install -D -m 644 build/man/benchmon.1 $(DESTDIR)$(MANDIR)/man1/benchmon.1
 	install -D -m 644 build/man/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/gatekeeperd.8
+	install -D -m 644 build/man/benchmon-broker.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
 	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
 	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
@@ -181,9 +202,10 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/benchmon $(DESTDIR)$(LIBEXECDIR)/gatekeeperd \
-		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder \
+		$(DESTDIR)$(LIBEXECDIR)/benchmon-holder $(DESTDIR)$(LIBEXECDIR)/benchmon-ask \
 		$(DESTDIR)$(LIBEXECDIR)/benchmon-broker $(DESTDIR)$(MANDIR)/man1/benchmon.1 \
-		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(COMPLETIONDIR)/benchmon \
+		$(DESTDIR)$(MANDIR)/man8/gatekeeperd.8 $(DESTDIR)$(MANDIR)/man8/benchmon-broker.8 \
+		$(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst profiles/%,$(DESTDIR)$(PROFILEDIR)/%,$(wildcard profiles/*.json profiles/brokers/*.json))
 	rm -f $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
@@ -193,7 +215,7 @@ uninstall:
 
 # A unit test is linked with every room below the daemon and the CLI, and with the CLI's functions.
 UNIT := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
-UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI)) \
+UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CLI) $(call objects,ask)) \
 	$(filter-out %/main.o,$(call objects,gatekeeperd)) $(BROKER_PURE)
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
@@ -223,22 +245,29 @@ FUZZ_SOURCES := $(wildcard $(addprefix userspace/,base/*.c keys/*.c protocol/*.c
 	$(addprefix broker/,request.c answer.c echo.c buffer.c quota.c) \
 	policy/discover*.c confine/*.c gatekeeperd/config.c gatekeeperd/log.c))
 
-# Its handlers are the target's own.
-build/fuzz/fuzz_request: userspace/gatekeeperd/requests.c
+FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.c=build/fuzz/obj/%.o)
+.SECONDARY: $(FUZZ:build/fuzz/%=build/fuzz/obj/tests/fuzz/%.o)
 
-build/fuzz/%: tests/fuzz/%.c tests/fuzz/must.h $(FUZZ_SOURCES)
-	$(call msg,FUZZ,$@)
+build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(filter %.c,$^) \
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -MMD -MP -fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) \
+		-c $< -o $@
+
+# Its handlers are the target's own.
+build/fuzz/fuzz_request: build/fuzz/obj/userspace/gatekeeperd/requests.o
+
+build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
+	$(call msg,FUZZ,$@)
+	$(Q)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) $^ \
 		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)
 .PHONY: tests-built
 
-# These make namespaces, interfaces and nft tables: they run in the guests.
-unit: $(filter-out %/test_nft %/test_link %/test_listen %/test_sockdiag %/test_obstacle,$(UNIT))
+# These make namespaces, mounts, interfaces and nft tables: they run in the guests.
+unit: $(filter-out %/test_nft %/test_link %/test_listen %/test_sockdiag %/test_obstacle %/test_pin,$(UNIT))
 	$(Q)set -e; for test in $^; do $$test; done
 
 # Each is a target of its own, so that they run side by side.
@@ -274,11 +303,18 @@ attack: deps
 	@tools/rootfs >/dev/null
 	@tests/attack/drive "$(GROUP)" "$(KERNEL)"
 
+# Daemons that are never installed: cases/steps.sh, cases/upgrade.sh.
+others:
+	@$(MAKE) --no-print-directory STEPS=1 $(addprefix build/steps/bin/,gatekeeperd benchmon-holder benchmon-ask)
+	@$(MAKE) --no-print-directory OTHER=1 $(addprefix build/other/bin/,gatekeeperd benchmon-holder benchmon-ask)
+.PHONY: others
+
 e2e: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(E2E)
+	@$(MAKE) --no-print-directory -j$$(nproc) others
 	@tests/e2e/drive $(KERNEL)
 
--include $(wildcard build/bpf/*.d) $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(wildcard $(K)/bpf/*.d) $(shell find $(B)/obj build/fuzz/obj -name '*.d' 2>/dev/null)
 
 clean:
 	$(Q)find build -mindepth 1 -maxdepth 1 ! -name vm ! -name rootfs -exec rm -rf {} + 2>/dev/null || true

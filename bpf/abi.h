@@ -22,7 +22,9 @@
 #define BM_MAX_HEARD 4096
 #define BM_RING_BYTES (4u << 20)
 /* From half of the ring on, a Bench has no more events in it that are yet to be read. */
+#ifndef BM_RING_SHARE
 #define BM_RING_SHARE 512
+#endif
 
 /* cgroup v2 trees are rarely deeper than 10; a Bench below this level is refused at attach. */
 #define BM_MAX_LEVEL 32
@@ -234,6 +236,24 @@ struct bm_ledger_end {
 	__u8 hash[32];
 };
 
+/*
+ * known: what was pinned by whom had loaded it, by path below the pins' directory; user space
+ * alone. Of a program its tag (the kernel's digest of its instructions), of a map its id, and under
+ * BM_KNOWN_BUILD a digest of the object that all is of.
+ */
+#define BM_KNOWN_PIN 40
+#define BM_KNOWN_BUILD "build"
+#define BM_MAX_KNOWN 512
+struct bm_known_key {
+	char pin[BM_KNOWN_PIN]; /* padded with zeros */
+};
+
+struct bm_known {
+	__u64 what;
+	__u32 where; /* of a program: the BTF id of what it is attached to */
+	__u32 pad;
+};
+
 /* cgroups: cgroup storage of the Bench's cgroup; what its cgroup programs know of it. */
 struct bm_cgroup {
 	__u32 bench; /* 0 until user space has set it: deny */
@@ -306,6 +326,12 @@ struct bm_tells_key {
 struct bm_tells {
 	__u32 node;
 	__u32 kind;
+};
+
+/* doors: socket storage of the one socket outside that a Bench may connect to, the daemon's. */
+struct bm_door {
+	__u32 bench; /* whose: no other gets through */
+	__u32 pad;
 };
 
 /* The pool of the links' own IPv6 addresses is fd62:656e:6368::/48; how it begins. */
@@ -491,6 +517,8 @@ struct bm_task {
 _Static_assert(sizeof(struct bm_bench) == 40, "map value");
 _Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 4 * BM_SLOTS,
 	       "global variable");
+_Static_assert(sizeof(struct bm_known_key) == BM_KNOWN_PIN, "map key");
+_Static_assert(sizeof(struct bm_known) == 16, "map value");
 _Static_assert(sizeof(struct bm_cgroup) == 16, "map value");
 _Static_assert(sizeof(struct bm_object) == 8, "map value");
 _Static_assert(sizeof(struct bm_grant_key) == 16, "map key");
@@ -499,6 +527,7 @@ _Static_assert(sizeof(struct bm_except_key) == 16 + BM_EXCEPT_NAME, "map key");
 _Static_assert(sizeof(struct bm_except) == 8, "map value");
 _Static_assert(sizeof(struct bm_tells_key) == 4 + BM_TELLS_NAME, "map key");
 _Static_assert(sizeof(struct bm_tells) == 8, "map value");
+_Static_assert(sizeof(struct bm_door) == 8, "map value");
 _Static_assert(sizeof(struct bm_carried_key) == 16, "map key");
 _Static_assert(sizeof(struct bm_endpoint) == 8, "map value");
 _Static_assert(sizeof(struct bm_stranger) == 16, "record");

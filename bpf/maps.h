@@ -26,6 +26,14 @@ struct {
 } ledger SEC(".maps") __weak;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__uint(max_entries, BM_MAX_KNOWN);
+	__type(key, struct bm_known_key);
+	__type(value, struct bm_known);
+} known SEC(".maps") __weak;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
@@ -107,6 +115,13 @@ struct {
 	__type(key, int);
 	__type(value, struct bm_endpoint);
 } endpoints SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct bm_door);
+} doors SEC(".maps") __weak;
 
 /* One storage for all attach types of a cgroup: the key is the cgroup id alone. */
 struct {

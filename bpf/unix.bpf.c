@@ -19,29 +19,38 @@
 #define NETLINK_ROUTE 0
 #define IPPROTO_MPTCP_ 262
 
-static __always_inline int check_peer(struct sock *peer)
+static __always_inline int check_peer(struct bm_bench *bench, struct sock *peer)
 {
-	struct bm_bench *bench = walled_bench(), *other;
+	struct bm_bench *other = peer ? bench_of(peer->sk_cgrp_data.cgroup) : NULL;
 
-	if (!bench)
-		return 0;
-	other = peer ? bench_of(peer->sk_cgrp_data.cgroup) : NULL;
 	if (other && other->id == bench->id)
 		return 0;
 	return refuse(bench->id, BM_HOOK_UNIX, BM_RULE_OUTSIDE, EACCES, 0, 0, NULL);
 }
 
+/*
+ * But for the Bench's door. The mark is the listening socket's own: no name leads to it, nothing in
+ * a Bench can set it, and it ends with the socket. Without a daemon there is none.
+ */
 SEC("lsm/unix_stream_connect")
 int BPF_PROG(bm_unix_connect, struct sock *sock, struct sock *peer, struct sock *accepted)
 {
-	return check_peer(peer);
+	struct bm_bench *bench = walled_bench();
+	struct bm_door *door;
+
+	if (!bench)
+		return 0;
+	door = bpf_sk_storage_get(&doors, peer, NULL, 0);
+	return door && door->bench == bench->id ? 0 : check_peer(bench, peer);
 }
 
 /* Datagrams: connecting, and each that is sent. */
 SEC("lsm/unix_may_send")
 int BPF_PROG(bm_unix_send, struct socket *sock, struct socket *peer)
 {
-	return check_peer(peer->sk);
+	struct bm_bench *bench = walled_bench();
+
+	return bench ? check_peer(bench, peer->sk) : 0;
 }
 
 /* TCP, UDP and MPTCP, which connects as TCP does; the cgroup program says the same of each. */

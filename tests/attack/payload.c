@@ -172,6 +172,7 @@ static const struct probe probes[] = {
 	{ "sig", probe_sig, 2, "WAY PID SIGNAL: a signal, by each route" },
 	{ "ipc", probe_ipc, 1, "WAY...: SysV IPC and message queues" },
 	{ "unix", probe_unix, 1, "WAY...: unix sockets" },
+	{ "door", probe_door, 1, "WAY...: what a Bench asks by" },
 	{ "kern", probe_kern, 1, "WAY...: kernel surface" },
 	{ "sock", probe_sock, 3, "FAMILY TYPE PROTOCOL [pair]: makes a socket" },
 	{ "asked", probe_asked, 3, "the same outside, where the kernel may not have it" },

@@ -72,6 +72,9 @@ probe_fn probe_fsetxattr, probe_setcap, probe_removexattr, probe_setacl, probe_g
 probe_fn probe_listxattr, probe_stat, probe_lstat, probe_fstatat, probe_fstat, probe_statx;
 probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 
+/* door.c */
+probe_fn probe_door;
+
 /* fds.c */
 long send_fd(int to, int fd);
 int take_fd(int from, int *ret_fd); /* 0; EACCES when the kernel has left it out */

@@ -20,7 +20,7 @@ def call_passes(lab):
     broker = lab.broker()
     answer = broker.call("POST", "/v1/messages?beta=1", "anthropic-version: 7", "X-Other: no", "Authorization: mine",
                          "X-Api-Key: mine", "Cookie: a=b", "X-Forwarded-For: me", "X-HTTP-Method-Override: DELETE",
-                         "Accept-Encoding: gzip", "TE: trailers", "Connection: te, keep-alive", body=b"hello")
+                         "Accept-Encoding: gzip", "Range: bytes=0-3", "TE: trailers", "Connection: te, keep-alive", body=b"hello")
     is_((answer.status, answer.body, answer.whole), (200, b"hello", True))
     method, path, headers = lab.upstream.asked[-1]
     headers = {key.lower(): value for key, value in headers}
@@ -360,6 +360,40 @@ def chunked_upload(lab):
     is_("X-Trailer" in str(lab.upstream.asked[-1]), False)
 
 
+def early_answers(lab):
+    """An upstream that answers before it has read: the client is told, when it has sent what it has to send."""
+    def serve(handler):
+        handler.close_connection = True
+        handler.answer(b"too much", 413, connection="close")
+    lab.upstream.serve["/v1/files"] = serve
+    broker = lab.broker()
+    is_(broker.call("POST", "/v1/files", body=b"x" * 8000000).status in (413, 502), True)
+    record = broker.record()
+    is_((record["bytes_in"], record["status"] in (413, 502)), (8000000, True))
+    is_(broker.call("GET", "/v1/models/one").status, 200)
+
+
+def bad_chunks(lab):
+    """A body in chunks that are none comes to no end, neither here nor there."""
+    ended = []
+
+    def serve(handler):
+        try:
+            handler.body()
+        except (ValueError, OSError):
+            return
+        ended.append(1)
+        handler.answer(b"taken")
+    lab.upstream.serve["/v1/messages"] = serve
+    broker = lab.broker()
+    head = f"POST /v1/messages HTTP/1.1\r\nHost: 127.0.0.1:{broker.port}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for chunk in ("zz\r\nhello\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "-1\r\nhello\r\n0\r\n\r\n",
+                  "ffffffffffffffffff\r\nhello\r\n0\r\n\r\n", "0x5\r\nhello\r\n0\r\n\r\n"):
+        is_(b"200 OK" in broker.raw((head + chunk).encode()), False, chunk)
+    is_(ended, [])
+    is_(broker.call("GET", "/v1/models/one").status, 200)
+
+
 def end_of_the_grant(lab):
     """In the middle of an answer: the client is cut off, the endpoint is shut, the process has gone."""
     go = threading.Event()
@@ -420,7 +454,7 @@ def limits(lab):
     broker = lab.broker(limits={"bytes": 1000})
     answer = broker.call("POST", "/v1/messages", body=b"x" * 400)
     is_((answer.status, answer.whole), (200, True))
-    is_(broker.call("POST", "/v1/messages", body=b"x" * 400).whole, False)
+    is_(broker.call("POST", "/v1/messages", body=b"x" * 400).rule, "broker-limit")
     is_(broker.call("POST", "/v1/messages", body=b"x").status, 429)
     is_([broker.record().get("cut"), broker.record()["cut"], broker.record()["refused"]], [None, "broker-limit", "broker-limit"])
     go = threading.Event()

@@ -136,7 +136,8 @@ class Broker:
         self.port = self.listener.getsockname()[1]
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(WAIT)
-        self.records = []
+        # As gatekeeperd's: the broker may look before there is something.
+        theirs.setblocking(False)
 
         def place():
             high = [os.dup2(fd, 100 + i) for i, fd in enumerate((self.listener.fileno(), theirs.fileno()))]
@@ -190,6 +191,10 @@ class Broker:
             return int(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 
     def end(self):
+        try:
+            self.control.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         self.control.close()
         return self.process.wait(WAIT)
 

@@ -7,17 +7,26 @@
 #include "gatekeeperd/config.h"
 #include "tests/fuzz/must.h"
 
+static void group_name(const char *name, size_t size)
+{
+	MUST(strlen(name) < size);
+	for (; *name; name++)
+		MUST(*name > ' ' && *name < 0x7f && !strchr(":/\\\"'", *name));
+}
+
 static void within_bounds(const struct config *c)
 {
 	MUST(c->log_level == LOG_LEVEL_ERROR || c->log_level == LOG_LEVEL_WARNING ||
 	     c->log_level == LOG_LEVEL_INFO || c->log_level == LOG_LEVEL_DEBUG);
-	MUST(strlen(c->operators) < sizeof(c->operators));
-	for (const char *p = c->operators; *p; p++)
-		MUST(*p > ' ' && *p < 0x7f && !strchr(":/\\\"'", *p));
+	group_name(c->operators, sizeof(c->operators));
+	group_name(c->agents, sizeof(c->agents));
 	MUST(c->max_connections >= 2 * CONFIG_RESERVED && c->max_connections <= 4096);
 	MUST(c->max_connections_per_user >= 1 && c->max_connections_per_user <= 4096);
 	MUST(c->idle_seconds >= 5 && c->idle_seconds <= 86400);
 	MUST(c->confirm_seconds >= 10 && c->confirm_seconds <= 86400);
+	MUST(c->request_seconds >= 5 && c->request_seconds <= 86400);
+	MUST(c->max_requests >= 1 && c->max_requests <= 1024);
+	MUST(c->max_requests_each >= 1 && c->max_requests_each <= 64);
 	MUST(c->events_max_bytes >= 65536 && c->events_max_bytes <= 1 << 30);
 }
 
@@ -54,7 +63,8 @@ static void compose(const uint8_t *data, size_t size, char *text, size_t room)
 {
 	static const char *const keys[] = {
 		"log_level",    "operators",       "max_connections",  "max_connections_per_user",
-		"idle_seconds", "confirm_seconds", "events_max_bytes", "other",
+		"idle_seconds", "confirm_seconds", "events_max_bytes", "agents",
+		"other",
 	};
 	size_t used = (size_t)snprintf(text, room, "{"), taken;
 
@@ -65,7 +75,7 @@ static void compose(const uint8_t *data, size_t size, char *text, size_t room)
 		if (taken > size - i - 1)
 			taken = size - i - 1;
 		used += (size_t)snprintf(text + used, room - used, "%s\"%s\":%s", i ? "," : "",
-					 keys[data[i] % 8], string ? "\"" : "");
+					 keys[data[i] % 9], string ? "\"" : "");
 		for (size_t k = 0; k < taken; k++) {
 			uint8_t byte = data[i + 1 + k];
 

@@ -13,6 +13,7 @@
 #include "audit/ledger.h"
 #include "base/cleanup.h"
 #include "gatekeeperd/carriers.h"
+#include "gatekeeperd/asks.h"
 #include "gatekeeperd/replay.h"
 
 static struct daemon d;
@@ -24,6 +25,8 @@ static inline void forget(void)
 	while (d.model.benches)
 		model_remove(&d.model, d.model.benches);
 	carriers_free(&d.model);
+	while (d.model.asks)
+		asks_remove(&d.model, d.model.asks);
 	d.model = (struct model){};
 }
 

@@ -36,8 +36,10 @@ static bool fits(const char *text)
 static void all_of_it(void **state)
 {
 	static const char text[] =
-		"{\"log_level\":\"debug\",\"operators\":\"bench-ops\",\"max_connections\":32,"
-		"\"max_connections_per_user\":4096,\"idle_seconds\":5,\"confirm_seconds\":86400,"
+		"{\"log_level\":\"debug\",\"operators\":\"bench-ops\",\"agents\":\"bots\","
+		"\"max_connections\":32,\"max_connections_per_user\":4096,\"idle_seconds\":5,"
+		"\"confirm_seconds\":86400,"
+		"\"request_seconds\":86400,\"max_requests\":1024,\"max_requests_each\":64,"
 		"\"events_max_bytes\":1073741824}";
 	struct config config = {};
 	autojson *json = NULL;
@@ -46,6 +48,7 @@ static void all_of_it(void **state)
 	assert_int_equal(parse(text, &config, NULL), 0);
 	assert_int_equal(config.log_level, LOG_LEVEL_DEBUG);
 	assert_string_equal(config.operators, "bench-ops");
+	assert_string_equal(config.agents, "bots");
 	assert_int_equal(config.max_connections, 32);
 	assert_int_equal(config.max_connections_per_user, 4096);
 	assert_int_equal(config.idle_seconds, 5);
@@ -89,6 +92,8 @@ static void refused(void **state)
 		{ "{\"operators\":\"a b\"}", "\"operators\" is no name of a group" },
 		{ "{\"operators\":\"a:b\"}", "\"operators\" is no name of a group" },
 		{ "{\"operators\":[\"a\"]}", "\"operators\" is no name of a group" },
+		{ "{\"agents\":\"a/b\"}", "\"agents\" is no name of a group" },
+		{ "{\"agents\":0}", "\"agents\" is no name of a group" },
 		{ "{\"operators\":1000}", "\"operators\" is no name of a group" },
 		{ "{\"operators\":\"abcdefghijklmnopqrstuvwxyz0123456\"}", "\"operators\" is no" },
 		{ "{\"max_connections\":31}",
@@ -103,6 +108,9 @@ static void refused(void **state)
 		{ "{\"idle_seconds\":-1}", "from 5 to 86400" },
 		{ "{\"confirm_seconds\":9}", "from 10 to 86400" },
 		{ "{\"confirm_seconds\":18446744073709551626}", "from 10 to 86400" },
+		{ "{\"request_seconds\":4}", "from 5 to 86400" },
+		{ "{\"max_requests\":0}", "from 1 to 1024" },
+		{ "{\"max_requests_each\":65}", "from 1 to 64" },
 		{ "{\"events_max_bytes\":65535}", "from 65536 to 1073741824" },
 		{ "{\"events_max_bytes\":{}}", "from 65536 to 1073741824" },
 	};
@@ -218,7 +226,7 @@ static void read_from_disk(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void group_of_operators(void **state)
+static void the_groups(void **state)
 {
 	struct config config = config_default;
 	struct bm_error err = {};
@@ -235,6 +243,11 @@ static void group_of_operators(void **state)
 		err.message,
 		"file: \"operators\" is no-such-group-here, and there is no such group");
 	assert_string_equal(err.remedy, "make it: groupadd --system no-such-group-here");
+	config.operators[0] = '\0';
+	snprintf(config.agents, sizeof(config.agents), "root");
+	config.agents_gid = 77;
+	assert_int_equal(config_resolve(&config, "file", NULL), 0);
+	assert_int_equal(config.agents_gid, 0);
 }
 
 static void the_schema_is_understood(void **state)
@@ -247,7 +260,7 @@ static void the_schema_is_understood(void **state)
 		(void)key;
 		schema_keywords(rules);
 	}
-	assert_int_equal(json_object_object_length(known), 7);
+	assert_int_equal(json_object_object_length(known), 11);
 }
 
 static void levels(void **state)
@@ -271,14 +284,10 @@ static void levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_of_it),
-		cmocka_unit_test(nothing_is_the_defaults),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(malformed),
-		cmocka_unit_test(whose_file),
-		cmocka_unit_test(read_from_disk),
-		cmocka_unit_test(group_of_operators),
-		cmocka_unit_test(the_schema_is_understood),
+		cmocka_unit_test(all_of_it),  cmocka_unit_test(nothing_is_the_defaults),
+		cmocka_unit_test(refused),    cmocka_unit_test(malformed),
+		cmocka_unit_test(whose_file), cmocka_unit_test(read_from_disk),
+		cmocka_unit_test(the_groups), cmocka_unit_test(the_schema_is_understood),
 		cmocka_unit_test(levels),
 	};
 

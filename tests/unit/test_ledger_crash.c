@@ -2,6 +2,9 @@
 /* What a power cut leaves, new files, and going on after a loss. */
 #include "ledger_lab.h"
 
+/* Lines of files that have ended. */
+static uint64_t earlier;
+
 static void opens_with(uint64_t count, const char *event, int64_t bytes)
 {
 	struct bm_ledger *ledger = opened();
@@ -12,7 +15,7 @@ static void opens_with(uint64_t count, const char *event, int64_t bytes)
 	assert_int_equal(seen.bytes, bytes);
 	append(ledger, "next", "");
 	bm_ledger_close(ledger);
-	assert_int_equal(verified("lines"), count + 1);
+	assert_int_equal(verified("lines"), earlier + count + 1);
 	assert_int_equal(verified("torn"), -1);
 }
 
@@ -269,7 +272,7 @@ static void power_cut_in_a_rotation(void **state)
 	bm_ledger_close(ledger);
 	autofree char *after = read_dir(BM_LEDGER_NAME, &after_len);
 
-	for (size_t cut = 0; cut <= after_len; cut += 7) {
+	for (size_t cut = 0; cut <= after_len; cut++) {
 		removed("ledger-1.jsonl");
 		write_file(BM_LEDGER_NAME, before, before_len);
 		write_file(BM_HEAD_NAME, heads, 1024);
@@ -301,6 +304,62 @@ static void power_cut_in_a_rotation(void **state)
 	REFUSED(EEXIST, bm_ledger_rotate(ledger, NULL, restate, ledger, old, err));
 	append(ledger, "on", "");
 	bm_ledger_close(ledger);
+}
+
+/* In the first line of a new file, and in the head that is signed when it has taken its name. */
+static void power_cut_after_a_rotation(void **state)
+{
+	struct bm_ledger *ledger;
+	size_t begun, len;
+
+	(void)state;
+	emptied(true);
+	ledger = opened();
+	append(ledger, "two", "");
+	autofree char *old_heads = read_dir(BM_HEAD_NAME, NULL);
+
+	rotate(ledger, "ledger-1.jsonl");
+	autofree char *before = read_dir(BM_LEDGER_NAME, &begun);
+	autofree char *heads = read_dir(BM_HEAD_NAME, NULL), *torn = malloc(1024);
+
+	append(ledger, "six", "");
+	bm_ledger_close(ledger);
+	autofree char *after = read_dir(BM_LEDGER_NAME, &len);
+
+	assert_true(len > begun);
+	earlier = 2;
+	for (size_t cut = begun; cut <= len; cut++) {
+		write_file(BM_LEDGER_NAME, after, cut);
+		write_file(BM_HEAD_NAME, heads, 1024);
+		if (cut == begun)
+			opens_with(3, "state", -1);
+		else if (cut == len)
+			opens_with(4, "six", -1);
+		else
+			opens_with(4, "torn", (int64_t)(cut - begun));
+	}
+	for (size_t cut = 0; cut < 1024; cut++) {
+		/* Of the two slots the one that the rotation wrote has got so far. */
+		if (!memcmp(heads + cut / 512 * 512, old_heads + cut / 512 * 512, 512))
+			continue;
+		memcpy(torn, heads, 1024);
+		memset(torn + cut, '#', 512 - cut % 512);
+		write_file(BM_LEDGER_NAME, before, begun);
+		write_file(BM_HEAD_NAME, torn, 1024);
+		opens_with(3, "state", -1);
+	}
+	/* Of a file that has ended nothing may be missing, not a byte: its end was signed. */
+	autofree char *first = read_dir("ledger-1.jsonl", &len);
+
+	for (size_t cut = 0; cut < len; cut++) {
+		uint64_t line = 1;
+
+		for (size_t i = 0; i < cut; i++)
+			line += first[i] == '\n';
+		write_file("ledger-1.jsonl", first, cut);
+		broken(BM_BREAK_TRUNCATED, "ledger-1.jsonl", line);
+	}
+	earlier = 0;
 }
 
 static void accepted(uint64_t kept, uint64_t lines)
@@ -384,6 +443,7 @@ int main(void)
 		TEST(files_go_on),
 		TEST(files_are_checked),
 		TEST(power_cut_in_a_rotation),
+		TEST(power_cut_after_a_rotation),
 		TEST(losses_are_accepted),
 	};
 

@@ -272,6 +272,17 @@ static struct grant *through_text(const struct bench *bench, const struct grant 
 	return ret;
 }
 
+static void assert_same(const struct grant *a, const struct grant *b)
+{
+	struct grant same = *a;
+
+	assert_string_equal(a->source, b->source);
+	assert_string_equal(a->dest, b->dest);
+	same.source = b->source;
+	same.dest = b->dest;
+	assert_memory_equal(&same, b, sizeof(same));
+}
+
 static void file_round_trip(void **state)
 {
 	struct bench *bench = add("b1", 1);
@@ -279,9 +290,12 @@ static void file_round_trip(void **state)
 	struct grant *g = add_grant(bench, UINT32_MAX, GRANT_FILE);
 
 	(void)state;
-	memset(g->source, 's', sizeof(g->source) - 1);
+	g->source = calloc(1, PATH_MAX);
+	g->dest = calloc(1, DEST_LEN);
+	assert_true(g->source && g->dest);
+	memset(g->source, 's', PATH_MAX - 1);
 	memcpy(g->source, "/\"\\\n\t\x01 {}\303\244", 11);
-	memset(g->dest, 'd', sizeof(g->dest) - 1);
+	memset(g->dest, 'd', DEST_LEN - 1);
 	snprintf(g->created, sizeof(g->created), "2026-01-02T03:04:05.000000006Z");
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "tty");
 	g->confirmed_uid = 4294967294u;
@@ -291,14 +305,14 @@ static void file_round_trip(void **state)
 	g->device = UINT64_MAX - 2;
 	g->inode = UINT64_MAX - 3;
 	back = through_text(bench, g);
-	assert_memory_equal(back, g, sizeof(*g));
+	assert_same(back, g);
 
 	g->writable = false;
 	g->directory = false;
 	g->idmap = true;
 	g->adopted = true;
 	plain = through_text(bench, g);
-	assert_memory_equal(plain, g, sizeof(*g));
+	assert_same(plain, g);
 }
 
 /* JSON of any kind, with ' for ". */

@@ -137,6 +137,56 @@ static void test_discovery(void **state)
 	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
 }
 
+/* A router's word on the link, as to all nodes: a prefix to make an address of. */
+static void advertise(int ns, const char *interface)
+{
+	static const int hops = 255;
+	static const uint8_t said[48] = {
+		134, 0, 0, 0, 64, 0, 7,           8,    [16] = 3, 4,    64, 0xc0, 0, 0,
+		7,   8, 0, 0, 7,  8, [32] = 0x20, 0x01, 0x0d,     0xb8, 0,  0,    0, 0x77
+	};
+	autoclose fd = open_socket(ns, AF_INET6, SOCK_RAW, IPPROTO_ICMPV6);
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
+
+	enter(ns);
+	to.sin6_scope_id = if_nametoindex(interface);
+	enter(host_ns);
+	inet_pton(AF_INET6, "ff02::1", &to.sin6_addr);
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, &hops, sizeof(hops));
+	assert_int_equal(sendto(fd, said, sizeof(said), 0, (struct sockaddr *)&to, sizeof(to)),
+			 sizeof(said));
+}
+
+static bool has_advertised(int ns, const char *interface)
+{
+	autofree char *addresses = NULL;
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip -6 -o address show dev %s", interface);
+	addresses = output(ns, command);
+	return strstr(addresses, "2001:db8:0:77:");
+}
+
+/* In a network that it brought with it, it goes on hearing its router. */
+static void test_router(void **state)
+{
+	struct bm_error err = {};
+
+	(void)state;
+	must(other_ns,
+	     "ip link add ra0 type veth peer name ra1 netns /proc/%d/fd/%d; ip link set ra0 up",
+	     getpid(), bench_ns);
+	must(bench_ns, "ip link set ra1 up");
+	await(other_ns, RTMGRP_IPV6_ROUTE, has_link_local, "ra0");
+	await(bench_ns, RTMGRP_IPV6_ROUTE, has_link_local, "ra1");
+	ok(bm_nft_setup(NFT(bench_ns), &err), &err);
+	assert_false(has_advertised(bench_ns, "ra1"));
+	advertise(other_ns, "ra0");
+	await(bench_ns, RTMGRP_IPV6_IFADDR, has_advertised, "ra1");
+	must(bench_ns, "ip link del ra1");
+	ok(bm_nft_destroy(NFT(bench_ns), &err), &err);
+}
+
 static void test_fragments(void **state)
 {
 	static const char *const sealed4 = WORLD4 ":8080/udp";
@@ -523,9 +573,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),      cmocka_unit_test(test_many),
 		cmocka_unit_test(test_whole),     cmocka_unit_test(test_nothing_leaves),
-		cmocka_unit_test(test_discovery), cmocka_unit_test(test_fragments),
-		cmocka_unit_test(test_no_way_in), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_endpoints), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_discovery), cmocka_unit_test(test_router),
+		cmocka_unit_test(test_fragments), cmocka_unit_test(test_no_way_in),
+		cmocka_unit_test(test_refused),   cmocka_unit_test(test_endpoints),
+		cmocka_unit_test(test_shared),
 	};
 
 	return cmocka_run_group_tests_name("nft", tests, make_world, NULL);

@@ -83,12 +83,20 @@ static struct grant *grant(uint32_t number, bool writable)
 	g->number = number;
 	g->kind = GRANT_FILE;
 	g->writable = writable;
-	snprintf(g->source, sizeof(g->source), "/srv/data-%u", number);
-	snprintf(g->dest, sizeof(g->dest), "/in/%u", number);
+	assert_true(asprintf(&g->source, "/srv/data-%u", number) > 0);
+	assert_true(asprintf(&g->dest, "/in/%u", number) > 0);
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "yes");
 	now_text(g->created);
 	bench_add_grant(bench, g);
 	return g;
+}
+
+static void longest(struct grant *g, char c)
+{
+	free(g->source);
+	g->source = calloc(1, PATH_MAX);
+	assert_non_null(g->source);
+	memset(g->source, c, PATH_MAX - 1);
 }
 
 static void end(struct grant *g, const char *reason)
@@ -242,7 +250,7 @@ static void history_is_bounded(void **state)
 	write_it(json, &text, &len);
 	check_schema(text, len);
 	/* Nor of large ones. */
-	memset(g->source, 'x', sizeof(g->source) - 1);
+	longest(g, 'x');
 	for (int i = 0; i < 1000; i++)
 		end(g, "revoked");
 	assert_true(bench->history_bytes <= RECEIPT_GRANTS_BYTES);
@@ -293,7 +301,7 @@ static void the_largest(void **state)
 	name[sizeof(name) - 1] = '\0';
 	for (size_t i = 0; i < BM_OUTPUTS_FILES; i++)
 		files[i] = output(name, BM_OUTPUT_HASHED);
-	memset(g->source, '\\', sizeof(g->source) - 1);
+	longest(g, '\\');
 	for (int i = 0; i < 1000; i++, g->number++)
 		end(g, "revoked");
 	/* The last one's files are told. */

@@ -130,9 +130,19 @@ static long try_unshare(void)
 	return syscall(SYS_unshare, 0);
 }
 
+static long try_unshare_mounts(void)
+{
+	return syscall(SYS_unshare, CLONE_NEWNS);
+}
+
 static long try_setns(void)
 {
 	return syscall(SYS_setns, -1, 0);
+}
+
+static long try_listen(void)
+{
+	return syscall(SYS_listen, -1, 0);
 }
 
 static long try_socket(void)
@@ -217,6 +227,7 @@ static void daemon_calls(void **state)
 		{ "mount", try_mount, DONE },
 		{ "openat", try_open, DONE },
 		{ "setns", try_setns, DONE },
+		{ "listen", try_listen, DONE },
 	};
 
 	(void)state;
@@ -235,36 +246,45 @@ static int as_helper(void *arg)
 
 static void helper_calls(void **state)
 {
+	enum bm_confinement what;
 	static const struct {
 		const char *name;
 		long (*call)(void);
 		enum want want[BM_CONFINE_MAX];
 	} calls[] = {
-#define WANT(look, mount, network, user, scan, read, resolve)                                      \
-	{ [BM_CONFINE_LOOK] = look,       [BM_CONFINE_MOUNT] = mount,                              \
-	  [BM_CONFINE_NETWORK] = network, [BM_CONFINE_USER] = user,                                \
-	  [BM_CONFINE_SCAN] = scan,       [BM_CONFINE_READ] = read,                                \
-	  [BM_CONFINE_OUTPUTS] = read,    [BM_CONFINE_RESOLVE] = resolve }
+#define WANT(look, mount, network, user, scan, read, resolve, listen)                              \
+	{ [BM_CONFINE_LOOK] = look,       [BM_CONFINE_MOUNT] = mount,  [BM_CONFINE_PIN] = mount,   \
+	  [BM_CONFINE_NETWORK] = network, [BM_CONFINE_USER] = user,    [BM_CONFINE_SCAN] = scan,   \
+	  [BM_CONFINE_READ] = read,       [BM_CONFINE_OUTPUTS] = read, [BM_CONFINE_ACCESS] = read, \
+	  [BM_CONFINE_RESOLVE] = resolve, [BM_CONFINE_LISTEN] = listen }
 #ifndef __SANITIZE_ADDRESS__
-		{ "openat", try_open, WANT(DONE, DONE, DONE, MISSING, DONE, MISSING, DONE) },
+		{ "openat", try_open,
+		  WANT(DONE, DONE, DONE, MISSING, DONE, MISSING, DONE, MISSING) },
 #endif
-		{ "setns", try_setns, WANT(DONE, DONE, DONE, MISSING, MISSING, MISSING, MISSING) },
+		{ "setns", try_setns,
+		  WANT(DONE, DONE, DONE, MISSING, MISSING, MISSING, MISSING, MISSING) },
 		{ "mount", try_mount,
-		  WANT(MISSING, DONE, MISSING, MISSING, MISSING, MISSING, MISSING) },
+		  WANT(MISSING, DONE, MISSING, MISSING, MISSING, MISSING, MISSING, MISSING) },
 		{ "socket", try_socket,
-		  WANT(MISSING, MISSING, DONE, MISSING, DONE, MISSING, DONE) },
+		  WANT(MISSING, MISSING, DONE, MISSING, DONE, MISSING, DONE, MISSING) },
+		{ "listen", try_listen,
+		  WANT(MISSING, MISSING, MISSING, MISSING, MISSING, MISSING, MISSING, DONE) },
 		{ "unshare", try_unshare,
-		  WANT(MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING) },
+		  WANT(MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING, MISSING) },
 		{ "bpf", try_lookup,
-		  WANT(MISSING, MISSING, MISSING, MISSING, DONE, MISSING, MISSING) },
+		  WANT(MISSING, MISSING, MISSING, MISSING, DONE, MISSING, MISSING, MISSING) },
 		{ "execve", try_execve,
-		  WANT(LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL) },
+		  WANT(LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL, LETHAL) },
 	};
 
 	(void)state;
-	for (enum bm_confinement what = 0; what < BM_CONFINE_MAX; what++)
+	for (what = 0; what < BM_CONFINE_MAX; what++)
 		for (size_t i = 0; i < COUNT(calls); i++)
 			check(calls[i].name, calls[i].call, calls[i].want[what], as_helper, &what);
+	for (what = 0; what < BM_CONFINE_MAX; what++)
+		check("unshare of mounts", try_unshare_mounts,
+		      what == BM_CONFINE_PIN || what == BM_CONFINE_USER ? DONE : MISSING, as_helper,
+		      &what);
 }
 
 static int confined(void *arg, int *ret_fd, struct bm_error *err)

@@ -12,6 +12,7 @@
 
 #include "audit/lines.h"
 #include "base/cleanup.h"
+#include "base/step.h"
 
 #define REMEDY_WRITE "make room where the ledger lies; until then nothing can be granted"
 #define REMEDY_RESTART "look at its file system, then start gatekeeperd again"
@@ -35,8 +36,10 @@ int bm_ledger_sign(struct bm_ledger *l)
 		return r;
 	}
 	l->slot = (l->slot + 1) % BM_HEAD_SLOTS;
+	STEP(LEDGER_SIGNED);
 	if (l->moved)
 		l->moved(l->moved_ctx, &l->head);
+	STEP(LEDGER_TOLD);
 	return 0;
 }
 
@@ -74,6 +77,7 @@ int bm_ledger_put(struct bm_ledger *l, const char *event, struct json_object *fi
 	if (r < 0)
 		return r;
 	r = write_line(l, line, len);
+	STEP(LEDGER_WRITTEN);
 	if (r == 0) {
 		l->head = next;
 		l->length += (off_t)len;

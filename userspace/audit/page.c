@@ -27,7 +27,8 @@ struct reading {
 /* Without what makes it long. */
 static struct json_object *shortened(struct json_object *json, size_t len)
 {
-	static const char *const keys[] = { "n", "time", "event", "bench", "bench_id", "hash" };
+	static const char *const keys[] = { "n",        "time",  "event", "bench",
+					    "bench_id", "owner", "hash" };
 	struct json_object *less = json_object_new_object(), *value;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -42,11 +43,14 @@ static int take(struct reading *r, const char *line, size_t len)
 {
 	autojson *json = NULL;
 	const char *bench;
-	int64_t n;
+	int64_t n, owner = 0;
 
 	if (bm_json_parse(line, len, "line", &json, NULL) < 0 || bm_json_int(json, "n", &n) < 0)
 		return 0;
 	bench = bm_json_string(json, "bench");
+	bm_json_int(json, "owner", &owner);
+	if (r->page->owner && owner != r->page->owner)
+		return 0;
 	if ((uint64_t)n <= r->page->since ||
 	    (r->page->bench && (!bench || strcmp(bench, r->page->bench))))
 		return 0;

@@ -12,6 +12,7 @@ struct bm_page {
 	int64_t from;      /* 0, or where the page before said to go on */
 	uint64_t since;    /* only lines with a number above */
 	const char *bench; /* only what is about it; NULL: all */
+	uint32_t owner;    /* only what is about this user's Benches; 0: whosever */
 	size_t room;       /* bytes of lines */
 	uint32_t newest;   /* number of the newest file */
 };

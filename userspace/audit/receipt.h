@@ -69,6 +69,12 @@ struct bm_receipt_entry {
 	int64_t written; /* seconds of CLOCK_REALTIME */
 };
 
+/*
+ * Whose Bench it is of; 0: root's, or nobody's of which it says so where we would have written it.
+ * Of its beginning alone, and not checked: it says who may see it, and nothing else.
+ */
+uint32_t bm_receipt_owner(int state_dir, const struct bm_receipt_entry *entry);
+
 /* The newest first; the caller frees *ret. None is no error. */
 int bm_receipts_list(int state_dir, struct bm_receipt_entry **ret, size_t *ret_count,
 		     struct bm_error *err);

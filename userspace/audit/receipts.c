@@ -155,6 +155,28 @@ int bm_receipt_read(int state_dir, const char *name, char **ret_text, size_t *re
 	return r < 0 ? bm_fail_errno(err, -r, "receipt %s", name) : 0;
 }
 
+uint32_t bm_receipt_owner(int state_dir, const struct bm_receipt_entry *entry)
+{
+	char wanted[160], found[sizeof(wanted) + 32], name[BM_RECEIPT_NAME_LEN], *end;
+	unsigned long owner;
+	autoclose fd = -1;
+	ssize_t n;
+	int len = snprintf(wanted, sizeof(wanted),
+			   "{\"schema\":\"" BM_RECEIPT_SCHEMA
+			   "\",\"bench\":{\"name\":\"%s\",\"id\":%u,\"owner\":",
+			   entry->bench, entry->id);
+
+	if (bm_receipt_open(state_dir, bm_receipt_name(entry->bench, entry->id, name), &fd, NULL) <
+	    0)
+		return 0;
+	n = read(fd, found, sizeof(found) - 1);
+	found[n > 0 ? n : 0] = '\0';
+	if (strncmp(found, wanted, (size_t)len) || !strchr("123456789", found[len]) || !found[len])
+		return 0;
+	owner = strtoul(found + len, &end, 10);
+	return *end == ',' && owner < UINT32_MAX ? (uint32_t)owner : 0;
+}
+
 int bm_receipts_list(int state_dir, struct bm_receipt_entry **ret, size_t *ret_count,
 		     struct bm_error *err)
 {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 
 #define NEW_NAME "ledger.new"
 
@@ -69,10 +70,12 @@ static int take_place(struct bm_ledger *l, int old, const char *name, struct bm_
 {
 	int r = name_old(l, old, name, err);
 
+	STEP(ROTATE_NAMED);
 	if (r < 0)
 		return r;
 	if (renameat(l->dir, NEW_NAME, l->dir, BM_LEDGER_NAME) < 0)
 		return bm_fail_errno(err, errno, BM_LEDGER_NAME);
+	STEP(ROTATE_RENAMED);
 	/* There is no way back: what is written from now on may go with the name. */
 	if (fsync(l->dir) < 0)
 		l->broken = true;
@@ -104,6 +107,7 @@ int bm_ledger_rotate(struct bm_ledger *l, struct json_object *fields,
 	r = make_new(l, &fd, err);
 	if (r < 0)
 		return r;
+	STEP(ROTATE_NEW);
 	before = *l;
 	l->fd = fd;
 	l->length = l->reserved = 0;
@@ -111,6 +115,7 @@ int bm_ledger_rotate(struct bm_ledger *l, struct json_object *fields,
 	l->restating = true;
 	snprintf(ret_old, 64, BM_LEDGER_OLD "%" PRIu32 BM_LEDGER_SUFFIX, before.file);
 	r = fill(l, fields, fn, ctx, err);
+	STEP(ROTATE_FILLED);
 	if (r == 0)
 		r = take_place(l, before.fd, ret_old, err);
 	if (r < 0) {
@@ -123,6 +128,8 @@ int bm_ledger_rotate(struct bm_ledger *l, struct json_object *fields,
 		fdatasync(before.fd);
 	bm_close(before.fd);
 	bm_ledger_reserve(l);
+	STEP(ROTATE_RESERVED);
 	r = bm_ledger_sign(l);
+	STEP(ROTATE_SIGNED);
 	return r < 0 ? bm_fail_errno(err, -r, BM_HEAD_NAME) : 0;
 }

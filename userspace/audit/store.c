@@ -16,6 +16,7 @@
 struct entry {
 	char *line;
 	uint64_t seq; /* 0: none */
+	uint32_t owner;
 	char bench[BM_BENCH_NAME_LEN];
 };
 
@@ -129,7 +130,8 @@ static int write_line(struct bm_store *store, const char *line)
 
 static bool matches(const struct bm_reader *reader, const struct entry *entry)
 {
-	return (!reader->bench[0] || !strcmp(reader->bench, entry->bench)) &&
+	return (!reader->owner || reader->owner == entry->owner) &&
+	       (!reader->bench[0] || !strcmp(reader->bench, entry->bench)) &&
 	       (!entry->seq || entry->seq > reader->since);
 }
 
@@ -152,6 +154,7 @@ int bm_store_add(struct bm_store *store, struct json_object *event)
 {
 	struct entry *entry = &store->entries[store->added % BM_STORE_EVENTS];
 	struct json_object *seq = bm_json_get(event, "seq", json_type_int);
+	struct json_object *owner = bm_json_get(event, "owner", json_type_int);
 	const char *text, *bench = bm_json_string(event, "bench");
 	char *line;
 	int r;
@@ -165,6 +168,7 @@ int bm_store_add(struct bm_store *store, struct json_object *event)
 		evict(store, entry);
 	entry->line = line;
 	entry->seq = seq ? json_object_get_uint64(seq) : 0;
+	entry->owner = owner ? (uint32_t)json_object_get_int64(owner) : 0;
 	snprintf(entry->bench, sizeof(entry->bench), "%s", bench ?: "");
 	store->added++;
 	r = write_line(store, line);
@@ -186,6 +190,11 @@ void bm_reader_attach(struct bm_reader *reader, struct bm_store *store, const ch
 	if (store->added > BM_STORE_EVENTS)
 		reader->position = store->added - BM_STORE_EVENTS;
 	store->readers = reader;
+}
+
+void bm_reader_only(struct bm_reader *reader, uint32_t owner)
+{
+	reader->owner = owner;
 }
 
 uint64_t bm_store_position(const struct bm_store *store)

@@ -53,6 +53,7 @@ struct bm_reader {
 	uint64_t missed;
 	uint64_t since;
 	char bench[BM_BENCH_NAME_LEN]; /* "": all of them */
+	uint32_t owner;                /* 0: of anybody; else what says it is of this one alone */
 };
 
 /*
@@ -62,6 +63,8 @@ struct bm_reader {
  */
 void bm_reader_attach(struct bm_reader *reader, struct bm_store *store, const char *bench,
 		      uint64_t since);
+/* From now on only what has this "owner"; 0: whosever. */
+void bm_reader_only(struct bm_reader *reader, uint32_t owner);
 /* Skips what is there already. */
 void bm_reader_skip(struct bm_reader *reader);
 /* Where the next event will stand; and a reader that begins no earlier than such a place: the

@@ -104,6 +104,9 @@ static int check_old(const struct bm_scan_of *of, const struct bm_scan *scan, ui
 	if (scan->torn)
 		return bm_scan_broken(ret, err, BM_BREAK_CHANGED, of->name, scan->lines + 1,
 				      "half of a line, in a file that has ended");
+	if (!scan->lines)
+		return bm_scan_broken(ret, err, BM_BREAK_TRUNCATED, of->name, 1,
+				      "it is empty, and a file begins with a line");
 	if (scan->file != number)
 		return bm_scan_broken(ret, err, BM_BREAK_CHANGED, of->name, 1,
 				      "it says of itself that it is file %" PRIu32, scan->file);

@@ -10,9 +10,12 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/bundle.h"
 #include "bench/cgroup.h"
 #include "bench/container.h"
@@ -109,13 +112,14 @@ static int mount_layer(int tree, const char *path, int map, struct bm_error *err
 static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t base,
 		       size_t *ret_count, struct bm_error *err)
 {
-	struct bm_id_map ids = { 0, base, BM_ID_COUNT };
+	struct bm_id_map all = { 0, base, BM_ID_COUNT };
+	struct bm_id_map uids = { box->uid, base, 1 }, gids = { box->gid, base, 1 };
 	autolayers layers = {};
 	autoclose map = -1;
 	int r = bm_layers_clone(box->rootfs, box->peer, box->root, &layers, err);
 
 	if (r == 0)
-		r = bm_userns_make(ids, ids, &map, err);
+		r = bm_userns_make(box->root ? all : uids, box->root ? all : gids, &map, err);
 	for (size_t i = 0; r == 0 && i < layers.count; i++) {
 		char path[PATH_LEN + 24];
 
@@ -229,20 +233,26 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 	r = bm_cgroup_make_slice(BM_SLICE, err);
 	if (r == 0)
 		r = make_dirs(p, box, base, err);
+	STEP(BOX_DIRECTORIES);
 	if (r == 0)
 		r = mount_lower(p, box, base, &layers, err);
+	STEP(BOX_LAYERS);
 	if (r == 0)
 		r = mount_scratch(p, box, err);
+	STEP(BOX_SCRATCH);
 	if (r == 0)
 		r = copy_holder(p, err);
+	STEP(BOX_HOLDER);
 	if (r == 0)
 		r = mount_rootfs(p, layers, err);
+	STEP(BOX_ROOTFS);
 	if (r < 0)
 		return r;
 	dir = open(p->run, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return bm_fail_errno(err, errno, "%s", p->run);
 	r = bm_bundle_write(dir, &bundle, err);
+	STEP(BOX_BUNDLE);
 	return r < 0 ? r : bm_crun_create(box->name, p->run, ret_pid, err);
 }
 
@@ -278,6 +288,20 @@ static int remove_tree(const char *path, struct bm_error *err)
 	return status ? bm_fail(err, EIO, NULL, NULL, "remove %s: rm failed", path) : 0;
 }
 
+/* The name may be another's, which is not removed yet. */
+static int put_aside(const char *name, const char *path, struct bm_error *err)
+{
+	char to[PATH_LEN];
+
+	if (access(path, F_OK) < 0)
+		return 0;
+	snprintf(to, sizeof(to), BM_BOX_GONE "/%s.%llu", name,
+		 (unsigned long long)bm_now_ns(CLOCK_REALTIME));
+	if ((mkdir(BM_BOX_GONE, 0700) < 0 && errno != EEXIST) || rename(path, to) < 0)
+		return remove_tree(path, err);
+	return 0;
+}
+
 static int unmount(const char *path, struct bm_error *err)
 {
 	if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT)
@@ -311,22 +335,52 @@ int bm_box_destroy(const char *name, struct bm_error *err)
 
 	if (bm_cgroup_open(p.cgroup, &cgroup, NULL) == 0)
 		r = bm_cgroup_kill(&cgroup, err);
+	STEP(UNBOX_KILLED);
 	if (r == 0)
 		r = bm_crun_delete(name, err);
+	STEP(UNBOX_CRUN);
 	if (r == 0)
 		r = bm_cgroup_remove(p.cgroup, err);
+	STEP(UNBOX_CGROUP);
 	if (r == 0)
 		r = unmount(p.rootfs, err);
 	if (r == 0)
 		r = unmount_layers(p.lower, err);
+	STEP(UNBOX_LAYERS);
 	if (r == 0)
 		r = unmount(p.scratch, err);
 	if (r == 0)
 		r = unmount(p.data, err);
+	STEP(UNBOX_UNMOUNTED);
 	if (r == 0)
 		r = remove_tree(p.run, err);
+	STEP(UNBOX_RUN);
 	if (r == 0)
-		r = remove_tree(p.state, err);
+		r = put_aside(name, p.state, err);
+	STEP(UNBOX_STATE);
+	return r;
+}
+
+bool bm_box_gone(char *ret_path, size_t size)
+{
+	autoclosedir DIR *dir = opendir(BM_BOX_GONE);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			return (size_t)snprintf(ret_path, size, BM_BOX_GONE "/%s", entry->d_name) <
+			       size;
+	rmdir(BM_BOX_GONE);
+	return false;
+}
+
+int bm_box_remove_gone(struct bm_error *err)
+{
+	char path[PATH_LEN];
+	int r = 0;
+
+	while (r == 0 && bm_box_gone(path, sizeof(path)))
+		r = remove_tree(path, err);
 	return r;
 }
 

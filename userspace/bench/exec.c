@@ -57,9 +57,12 @@ static int join_user(const struct bm_target *target, bool own_user_ns)
 	/* The daemon's session keyring would come along with its credentials. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
 		return -errno;
+	/* Before: in a user namespace that somebody who is not root has made nobody may. */
+	if (setgroups(0, NULL) < 0)
+		return -errno;
 	if (own_user_ns && setns(target->ns[BM_NS_USER], CLONE_NEWUSER) < 0)
 		return -errno;
-	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+	if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
 		return -errno;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }

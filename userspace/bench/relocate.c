@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -173,6 +174,8 @@ struct place_args {
 	const char *dest;
 	bool created, back; /* back: dest is there */
 	const struct bm_mounts *host;
+	const uint64_t *own; /* ids of mounts that are known to be the Bench's; or NULL */
+	size_t own_count;
 	uint64_t device, inode;
 };
 
@@ -229,12 +232,28 @@ static int make_point_at(int dir, const char *name, bool directory, const struct
 	return r;
 }
 
-static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+static int make_point_as(int dir, const char *name, bool directory, const struct place_args *a)
 {
 	int r = make_point_at(dir, name, directory, a);
-	autoclose twin = r == -EROFS && a->created ? writable_twin(a, dir) : -1;
+	autoclose twin = r == -EROFS && (a->created || a->own) ? writable_twin(a, dir) : -1;
 
 	return twin < 0 ? r : make_point_at(twin, name, directory, a);
+}
+
+/* In an image whose ids are none of the Bench's, its root makes nothing: what is ours lies there
+ * too. */
+static int make_point(int dir, const char *name, bool directory, const struct place_args *a)
+{
+	int r = make_point_as(dir, name, directory, a);
+	struct bm_target host = *a->target;
+	struct place_args ours = *a;
+
+	if (r != -EACCES || !a->own)
+		return r;
+	host.uid = 0;
+	host.gid = 0;
+	ours.target = &host;
+	return make_point_as(dir, name, directory, &ours);
 }
 
 /* A mount point made on a volume would be made on the host's own disk. */
@@ -244,12 +263,17 @@ static int check_own(const struct place_args *a, int self, int dir, struct bm_er
 	struct bm_own_place nowhere = { .view = "", .cgroup = "" };
 	struct statx stx;
 	uint32_t rights;
-	int r = read_mounts(self, &mounts, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	if (statx(dir, "", AT_EMPTY_PATH, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
 		return bm_fail_errno(err, errno, "%s in the Bench", a->dest);
+	for (size_t i = 0; i < a->own_count; i++)
+		if (a->own[i] == stx.stx_mnt_id)
+			return 0;
+	if (!a->own)
+		r = read_mounts(self, &mounts, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < mounts.count; i++) {
 		const struct bm_mount *m = &mounts.list[i];
 
@@ -344,11 +368,26 @@ static void undo(const struct place_args *a, size_t made, bool directory)
 	}
 }
 
+int bm_mount_failed(struct bm_error *err, int code, const char *format, ...)
+{
+	char what[256];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	if (code == ENOSPC)
+		return bm_fail(err, ENOSPC, "mounts",
+			       "revoke what is not needed, or raise the sysctl fs.mount-max",
+			       "%s: the mount namespace has as many mounts as may be", what);
+	return bm_fail_errno(err, code, "%s", what);
+}
+
 static int attach_tree(const struct place_args *a, int point, struct bm_error *err)
 {
 	if (point < 0 || move_mount(a->tree, "", point, "",
 				    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return bm_fail_errno(err, errno, "mount at %s in the Bench", a->dest);
+		return bm_mount_failed(err, errno, "mount at %s in the Bench", a->dest);
 	return 0;
 }
 
@@ -418,7 +457,7 @@ static int place_in(struct place_args *args, struct bm_error *err)
 	int r = bm_dest_check(args->dest, err);
 
 	/* Here: where the helper goes, process 1 may be the Bench's. */
-	if (r == 0)
+	if (r == 0 && !args->own)
 		r = bm_mounts_read(1, &host, err);
 	args->host = &host;
 	return r < 0 ? r : bm_helper(place, args, NULL, err);
@@ -432,6 +471,20 @@ int bm_mount_place(const struct bm_target *target, int tree, bool directory, con
 				   .directory = directory,
 				   .dest = dest,
 				   .created = created };
+
+	return place_in(&args, err);
+}
+
+int bm_mount_place_on(const struct bm_target *target, int tree, const char *dest,
+		      const uint64_t *own, size_t count, bool back, struct bm_error *err)
+{
+	struct place_args args = { .target = target,
+				   .tree = tree,
+				   .directory = true,
+				   .dest = dest,
+				   .back = back,
+				   .own = own,
+				   .own_count = count };
 
 	return place_in(&args, err);
 }

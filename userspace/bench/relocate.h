@@ -43,6 +43,14 @@ int bm_mount_place_back(const struct bm_target *target, int tree, bool directory
 			struct bm_error *err);
 
 /*
+ * A directory's tree at dest, whose parent lies on one of the count mounts in own, the root's
+ * among them: also while a runtime has yet to pivot there, and where the root is read-only. back:
+ * dest is there, and is covered.
+ */
+int bm_mount_place_on(const struct bm_target *target, int tree, const char *dest,
+		      const uint64_t *own, size_t count, bool back, struct bm_error *err);
+
+/*
  * Detaches every mount of the Bench whose root is (device, inode), wherever the Bench has moved it
  * by renaming parents, and removes the mount point at dest (NULL: it was there before and stays).
  * 0 also when there is none.
@@ -58,6 +66,9 @@ int bm_mount_of_object(const struct bm_target *target, uint64_t device, uint64_t
 		       uint64_t *ret_ids, size_t max, int *ret_fd, struct bm_error *err);
 
 /* An absolute path without "..", ".", "//" or control bytes, not "/": -EINVAL says which. */
+/* Of a mount that could not be put in its place: ENOSPC is the bound on mounts, and no disk. */
+int bm_mount_failed(struct bm_error *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int bm_dest_check(const char *dest, struct bm_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,12 +27,13 @@ static int write_map(pid_t pid, const char *file, struct bm_id_map map)
 
 static _Noreturn void hold(int ready, int go)
 {
-	char byte = 0;
+	unsigned char code = EPERM;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (bm_confine(BM_CONFINE_USER, NULL) == 0 && unshare(CLONE_NEWUSER) == 0 &&
-	    write(ready, &byte, 1) == 1)
-		while (read(go, &byte, 1) < 0 && errno == EINTR)
+	if (bm_confine(BM_CONFINE_USER, NULL) == 0)
+		code = unshare(CLONE_NEWUSER) < 0 ? (unsigned char)errno : 0;
+	if (write(ready, &code, 1) == 1 && !code)
+		while (read(go, &code, 1) < 0 && errno == EINTR)
 			;
 	_exit(0);
 }
@@ -40,7 +42,8 @@ int bm_userns_make(struct bm_id_map uids, struct bm_id_map gids, int *ret_fd, st
 {
 	autoclose ready_r = -1, ready_w = -1, go_r = -1, go_w = -1, fd = -1;
 	int ready[2], go[2], r = 0;
-	char path[64], byte;
+	unsigned char code;
+	char path[64];
 	pid_t pid;
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
@@ -59,8 +62,7 @@ int bm_userns_make(struct bm_id_map uids, struct bm_id_map gids, int *ret_fd, st
 		hold(ready_w, go_r);
 	}
 	bm_close(TAKE_FD(ready_w));
-	if (read(ready_r, &byte, 1) != 1)
-		r = -EPERM;
+	r = read(ready_r, &code, 1) == 1 ? -code : -ECHILD;
 	if (r == 0)
 		r = write_map(pid, "uid_map", uids);
 	if (r == 0)
@@ -72,9 +74,34 @@ int bm_userns_make(struct bm_id_map uids, struct bm_id_map gids, int *ret_fd, st
 	bm_close(TAKE_FD(go_w));
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	if (r == -ENOSPC)
+		return bm_fail(err, ENOSPC, "user-namespaces",
+			       "revoke what is not needed, or raise the sysctl "
+			       "user.max_user_namespaces",
+			       "root has as many user namespaces as it may have");
 	if (r < 0)
 		return bm_fail_errno(err, -r, "make a user namespace");
 	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static bool same(struct bm_id_map a, struct bm_id_map b)
+{
+	return a.inside == b.inside && a.outside == b.outside && a.count == b.count;
+}
+
+int bm_id_maps_set(struct bm_id_maps *maps, struct bm_id_map uids, struct bm_id_map gids,
+		   struct bm_error *err)
+{
+	int fd, r;
+
+	if (maps->userns >= 0 && same(maps->uids, uids) && same(maps->gids, gids))
+		return 0;
+	r = bm_userns_make(uids, gids, &fd, err);
+	if (r < 0)
+		return r;
+	bm_close(maps->userns);
+	*maps = (struct bm_id_maps){ uids, gids, fd };
 	return 0;
 }
 

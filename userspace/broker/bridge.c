@@ -109,9 +109,12 @@ static enum MHD_Result take_body(struct call *call, const char *data, size_t *si
 		return MHD_YES;
 	}
 	call->bytes_in += len;
-	if (!quota_bytes(&call->broker->quota, len)) {
+	if (!quota_bytes(&call->broker->quota, len) && !is_ready(call)) {
+		upstream_stop(call);
 		call->cut = "broker-limit";
-		return MHD_NO;
+		refuse(&call->refusal, 429, EDQUOT, call->cut, "ask for another grant",
+		       "the grant's %llu bytes have been used",
+		       (unsigned long long)call->broker->limits.bytes);
 	}
 	if (!is_ready(call) && buffer_add(&call->up, data, len) < 0)
 		return MHD_NO;

@@ -74,8 +74,7 @@ struct broker {
 
 	char *header; /* "Authorization: Bearer ...", ready to be sent */
 	struct echo *echo;
-	char *ca;
-	size_t ca_len;
+	struct x509_store_st *trust;
 	struct curl_slist *resolve;
 	char *origin; /* "https://HOST:PORT" */
 	const char *locked;
@@ -95,7 +94,7 @@ struct broker {
 
 uint64_t now_ms(void);
 
-/* config.c: the first message, the credential, the CA; before anything is given up. */
+/* config.c: the first message and the credential; before anything is given up. */
 int config_receive(struct broker *broker, struct bm_error *err);
 /* What a client may call the endpoint, where nobody said. */
 int config_hosts(struct broker *broker, struct bm_error *err);
@@ -139,6 +138,10 @@ void upstream_event(struct broker *broker, int fd, uint32_t events);
 void upstream_run(struct broker *broker);
 /* Of an easy handle, everything that makes it go there and nowhere else. */
 int upstream_prepare(struct broker *broker, CURL *easy);
+
+/* trust.c: the CA's certificates, while files can be read, and for each call. */
+int trust_load(struct broker *broker, struct bm_error *err);
+CURLcode trust_use(struct broker *broker, CURL *easy);
 
 /* verify.c */
 int verify_run(struct broker *broker, struct bm_error *err);

@@ -2,7 +2,7 @@
 /* The first message: everything that the broker is told, while it may still read files. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "broker/broker.h"
 
 #define RULE "broker-start"
 #define MESSAGE_MAX 65536
-#define CA_MAX (4 * 1024 * 1024)
-#define SYSTEM_CA "/etc/ssl/certs/ca-certificates.crt"
+#define START_MS 30000
 
 static int receive(char **ret, size_t *ret_len, int *ret_fd, struct bm_error *err)
 {
@@ -32,11 +30,15 @@ static int receive(char **ret, size_t *ret_len, int *ret_fd, struct bm_error *er
 		.msg_control = control.room,
 		.msg_controllen = sizeof(control.room),
 	};
+	struct pollfd polled = { CONTROL, POLLIN, 0 };
 	struct cmsghdr *first;
 	ssize_t len;
 
 	if (!text)
 		return bm_fail_errno(err, ENOMEM, "the first message");
+	/* Its end may be non-blocking, and the message not there yet. */
+	if (poll(&polled, 1, START_MS) == 0)
+		return bm_fail_errno(err, ETIMEDOUT, "the first message");
 	len = recvmsg(CONTROL, &message, MSG_CMSG_CLOEXEC);
 	if (len <= 0)
 		return bm_fail_errno(err, len < 0 ? errno : ECONNRESET, "the first message");
@@ -266,7 +268,6 @@ static int take_credential(struct broker *broker, int fd, struct bm_error *err)
 
 int config_receive(struct broker *broker, struct bm_error *err)
 {
-	const char *ca;
 	autofree char *text = NULL;
 	autojson *json = NULL;
 	autoclose fd = -1;
@@ -282,9 +283,5 @@ int config_receive(struct broker *broker, struct bm_error *err)
 		r = confine_memory(broker, err);
 	if (r == 0)
 		r = take_credential(broker, fd, err);
-	if (r < 0)
-		return r;
-	ca = broker->definition.ca[0] ? broker->definition.ca : SYSTEM_CA;
-	r = bm_read_file(AT_FDCWD, ca, CA_MAX, &broker->ca, &broker->ca_len);
-	return r < 0 ? bm_fail_errno(err, -r, "%s", ca) : 0;
+	return r;
 }

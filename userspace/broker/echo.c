@@ -22,6 +22,7 @@ struct echo {
 	struct pattern patterns[PATTERNS];
 	size_t count;
 	bool begins[256];
+	bool goes_on[256][256]; /* with that second byte: nearly nothing does */
 };
 
 /* Within an escape: what has been read of it. */
@@ -42,6 +43,37 @@ struct echo_stream {
 	uint64_t found;
 };
 
+/* Either case of a hex digit; how many. */
+static size_t cases_of(const struct pattern *p, size_t at, unsigned char ret[2])
+{
+	ret[0] = (unsigned char)p->text[at];
+	ret[1] = ret[0] & (unsigned char)~0x20;
+	return p->fold && ret[0] >= 'a' ? 2 : 1;
+}
+
+static void add_beginning(struct echo *echo, const struct pattern *p)
+{
+	unsigned char first[2], second[2];
+	size_t firsts = cases_of(p, 0, first), seconds = cases_of(p, 1, second);
+
+	for (size_t i = 0; i < firsts; i++) {
+		echo->begins[first[i]] = true;
+		for (size_t j = 0; j < seconds; j++)
+			echo->goes_on[first[i]][second[j]] = true;
+		echo->goes_on[first[i]]['%'] = echo->goes_on[first[i]]['\\'] = true;
+	}
+}
+
+/* What any byte of a secret may be written as. */
+static void add_escapes(struct echo *echo)
+{
+	echo->begins['%'] = echo->begins['\\'] = true;
+	for (const char *c = "0123456789abcdefABCDEF"; *c; c++)
+		echo->goes_on['%'][(unsigned char)*c] = true;
+	for (const char *c = "u\"\\/"; *c; c++)
+		echo->goes_on['\\'][(unsigned char)*c] = true;
+}
+
 static int add_pattern(struct echo *echo, const char *text, size_t len, bool fold)
 {
 	struct pattern *p = &echo->patterns[echo->count];
@@ -56,9 +88,7 @@ static int add_pattern(struct echo *echo, const char *text, size_t len, bool fol
 	p->len = len;
 	p->fold = fold;
 	echo->count++;
-	echo->begins[(unsigned char)text[0]] = true;
-	if (fold && text[0] >= 'a')
-		echo->begins[(unsigned char)text[0] & ~0x20] = true;
+	add_beginning(echo, p);
 	return 0;
 }
 
@@ -105,7 +135,7 @@ int echo_new(const char *secret, size_t len, struct echo **ret)
 	for (size_t i = 0; r == 0 && i < 6; i++)
 		r = add_base64(echo, secret, len, i % 3, digits[i / 3]);
 	explicit_bzero(hex, sizeof(hex));
-	echo->begins['%'] = echo->begins['\\'] = true;
+	add_escapes(echo);
 	if (r < 0)
 		echo_free(echo);
 	else
@@ -270,16 +300,25 @@ static int feed_byte(struct echo_stream *s, char c, struct buffer *out)
 	return r < 0 ? r : give(s, out);
 }
 
+/* From there on, with nothing alive: where something could begin. */
+static size_t skip(const struct echo *echo, const char *data, size_t len, size_t at)
+{
+	const unsigned char *bytes = (const unsigned char *)data;
+
+	while (at < len && (!echo->begins[bytes[at]] ||
+			    (at + 1 < len && !echo->goes_on[bytes[at]][bytes[at + 1]])))
+		at++;
+	return at;
+}
+
 int echo_feed(struct echo_stream *s, const char *data, size_t len, struct buffer *out)
 {
 	size_t i = 0;
 	int r = 0;
 
 	while (r == 0 && i < len) {
-		size_t run = i;
+		size_t run = s->alive_count ? i : skip(s->echo, data, len, i);
 
-		while (!s->alive_count && run < len && !s->echo->begins[(unsigned char)data[run]])
-			run++;
 		if (run > i)
 			r = buffer_add(out, data + i, run - i);
 		i = run;

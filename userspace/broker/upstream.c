@@ -87,6 +87,8 @@ int upstream_start(struct broker *broker, struct bm_error *err)
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return bm_fail_errno(err, EIO, "libcurl does not start");
+	if (trust_load(broker, err) < 0)
+		return -err->code;
 	at = (size_t)snprintf(text, sizeof(text), "%s:%u:", broker->definition.host,
 			      broker->definition.port);
 	for (size_t i = 0; i < broker->address_count; i++)
@@ -110,11 +112,9 @@ int upstream_start(struct broker *broker, struct bm_error *err)
 
 int upstream_prepare(struct broker *broker, CURL *easy)
 {
-	struct curl_blob ca = { broker->ca, broker->ca_len, CURL_BLOB_NOCOPY };
-	CURLcode r = curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &ca);
+	CURLcode r = trust_use(broker, easy);
 
 	/* libcurl's own defaults look at the environment and the file system. */
-	r |= curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	r |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
 	r |= curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
 	r |= curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

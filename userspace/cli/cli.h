@@ -79,6 +79,9 @@ int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err
 /* create.c */
 int cli_create(struct cli *cli, int socket, const char *name, struct json_object **ret_reply,
 	       struct bm_error *err);
+/* create.c: the Bench that id asks for, from target, shown and confirmed as a grant is. */
+int cli_create_asked(struct cli *cli, int socket, const char *id, bool image, const char *target,
+		     FILE *out, struct json_object **ret_reply, struct bm_error *err);
 /* destroy.c */
 int cli_destroy(int socket, const char *bench, struct json_object **ret_reply,
 		struct bm_error *err);
@@ -122,6 +125,7 @@ int cli_exec(struct cli *cli, const char *bench, struct bm_error *err);
 /* The commands. */
 int cmd_attach(struct cli *cli, struct bm_error *err);
 int cmd_completion(struct cli *cli, struct bm_error *err);
+int cmd_confirm(struct cli *cli, struct bm_error *err);
 int cmd_create(struct cli *cli, struct bm_error *err);
 int cmd_destroy(struct cli *cli, struct bm_error *err);
 int cmd_freeze(struct cli *cli, struct bm_error *err);
@@ -135,9 +139,12 @@ int cmd_help(struct cli *cli, struct bm_error *err);
 int cmd_ledger(struct cli *cli, struct bm_error *err);
 int cmd_ls(struct cli *cli, struct bm_error *err);
 int cmd_broker(struct cli *cli, struct bm_error *err);
+int cmd_pending(struct cli *cli, struct bm_error *err);
 int cmd_profile(struct cli *cli, struct bm_error *err);
 int cmd_carrier(struct cli *cli, struct bm_error *err);
 int cmd_receipt(struct cli *cli, struct bm_error *err);
+int cmd_reject(struct cli *cli, struct bm_error *err);
+int cmd_request(struct cli *cli, struct bm_error *err);
 int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);

@@ -39,6 +39,7 @@ enum cli_opt {
 	OPT_KEEP,
 	OPT_KEY,
 	OPT_MEMORY,
+	OPT_NAME,
 	OPT_NET,
 	OPT_NO_IDMAP,
 	OPT_NO_TTY,
@@ -57,6 +58,8 @@ enum cli_opt {
 	OPT_UNSCANNED,
 	OPT_UPSTREAM,
 	OPT_WITH_SECRET,
+	OPT_WAIT,
+	OPT_WHY,
 	OPT_YES,
 	OPT_MAX,
 };

@@ -45,6 +45,8 @@ static const char *operand_kind(const struct cli_command *command)
 
 	if (!strncmp(args, "BENCH", 5) || !strncmp(args, "GRANT", 5))
 		return "$(benchmon ls --format names 2>/dev/null)";
+	if (!strncmp(args, "REQUEST", 7) || !strncmp(args, "[REQUEST", 8))
+		return "$(benchmon pending --format names 2>/dev/null)";
 	if (!strncmp(args, "[NAME|", 6))
 		return "$(benchmon receipt --format names 2>/dev/null)";
 	return strcmp(args, "[COMMAND]") ? NULL : "$commands";

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/broker.h"
+#include "cli/ask.h"
 #include "cli/profile.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -19,12 +20,11 @@ static void row(FILE *out, const char *what, const char *text)
 	fprintf(out, "  %-8s  %s\n", what, text);
 }
 
-static void print_file(FILE *out, struct json_object *c)
+static void print_object(FILE *out, struct json_object *c)
 {
 	char a[CLI_SHOWN], b[CLI_SHORT], line[CLI_SHOWN + 256], size[CLI_SIZE_LEN];
-	const char *type = bm_json_string(c, "type"), *rights = bm_json_string(c, "rights");
 	char uid[CLI_SHORT], gid[CLI_SHORT], mode[CLI_SHORT], fstype[CLI_SHORT];
-	const char *on_revoke = bm_json_string(c, "on_revoke");
+	const char *type = bm_json_string(c, "type");
 	int64_t bytes;
 
 	snprintf(line, sizeof(line), "%s, mode %s, owned by %s (%s:%s)",
@@ -42,6 +42,15 @@ static void print_file(FILE *out, struct json_object *c)
 		 cli_show_key(c, "inode", a, sizeof(a)), cli_show_key(c, "device", b, sizeof(b)),
 		 cli_show_key(c, "fstype", fstype, sizeof(fstype)));
 	row(out, "object", line);
+}
+
+static void print_file(FILE *out, struct json_object *c)
+{
+	const char *rights = bm_json_string(c, "rights");
+	const char *on_revoke = bm_json_string(c, "on_revoke");
+	char a[CLI_SHOWN];
+
+	print_object(out, c);
 	row(out, "appears", cli_show_key(c, "dest", a, sizeof(a)));
 	row(out, "rights",
 	    rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
@@ -142,6 +151,19 @@ static void print_leaves(FILE *out, struct json_object *c)
 	}
 }
 
+/* What it is made of is read, and never written to. */
+static void print_bench(FILE *out, struct json_object *c)
+{
+	const char *mode = bm_json_string(c, "exec");
+
+	print_object(out, c);
+	row(out, "executes",
+	    mode && !strcmp(mode, "image") ? "what is in that image alone"
+					   : "its own files, and what it makes");
+	if (bm_json_bool(c, "userns"))
+		row(out, "userns", "yes: it may make user namespaces");
+}
+
 static void print_ends(FILE *out, struct json_object *c)
 {
 	char line[64];
@@ -161,8 +183,16 @@ static bool is_profile(struct json_object *confirm)
 	return kind && !strcmp(kind, "profile");
 }
 
+static bool is_bench(struct json_object *confirm)
+{
+	const char *kind = bm_json_string(confirm, "kind");
+
+	return kind && !strcmp(kind, "bench");
+}
+
 void cli_confirm_print(FILE *out, struct json_object *confirm)
 {
+	struct json_object *request = bm_json_get(confirm, "request", json_type_object);
 	const char *kind = bm_json_string(confirm, "kind");
 	char bench[CLI_SHORT], shown[CLI_SHORT];
 
@@ -170,9 +200,15 @@ void cli_confirm_print(FILE *out, struct json_object *confirm)
 		cli_profile_confirm_print(out, confirm);
 		return;
 	}
-	fprintf(out, "%s grant for %s:\n", cli_show_key(confirm, "kind", shown, sizeof(shown)),
-		cli_show_key(confirm, "bench", bench, sizeof(bench)));
-	if (kind && !strcmp(kind, "net"))
+	cli_show_key(confirm, "bench", bench, sizeof(bench));
+	if (is_bench(confirm))
+		fprintf(out, "a Bench, %s:\n", bench);
+	else
+		fprintf(out, "%s grant for %s:\n",
+			cli_show_key(confirm, "kind", shown, sizeof(shown)), bench);
+	if (is_bench(confirm))
+		print_bench(out, confirm);
+	else if (kind && !strcmp(kind, "net"))
 		print_net(out, confirm);
 	else if (kind && !strcmp(kind, "listen"))
 		print_listen(out, confirm);
@@ -182,6 +218,8 @@ void cli_confirm_print(FILE *out, struct json_object *confirm)
 		print_file(out, confirm);
 	print_leaves(out, confirm);
 	print_ends(out, confirm);
+	if (request)
+		cli_ask_print(out, request);
 }
 
 /* One line; -ECANCELED at a signal that ends us. */
@@ -208,7 +246,7 @@ static int ask(struct json_object *confirm, struct bm_error *err)
 {
 	autoclose tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	autofclose FILE *out = NULL;
-	const char *done = is_profile(confirm) ? "sealed" : "granted";
+	const char *done = is_profile(confirm) ? "sealed" : is_bench(confirm) ? "made" : "granted";
 	char said[32], bench[CLI_SHORT];
 	int copy, r;
 
@@ -225,6 +263,8 @@ static int ask(struct json_object *confirm, struct bm_error *err)
 	cli_confirm_print(out, confirm);
 	if (is_profile(confirm))
 		fprintf(out, "Seal this? [y/N] ");
+	else if (is_bench(confirm))
+		fprintf(out, "Make this Bench? [y/N] ");
 	else
 		fprintf(out, "Grant this to %s? [y/N] ",
 			cli_show_key(confirm, "bench", bench, sizeof(bench)));

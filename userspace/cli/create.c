@@ -8,6 +8,7 @@
 #include "cli/limits.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
+#include "cli/source.h"
 #include "cli/text.h"
 
 int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err)
@@ -79,6 +80,32 @@ int cli_create(struct cli *cli, int socket, const char *name, struct json_object
 	bm_close(TAKE_FD(rootfs));
 	if (image)
 		cli_image_unmount(image);
+	return r;
+}
+
+int cli_create_asked(struct cli *cli, int socket, const char *id, bool image, const char *target,
+		     FILE *out, struct json_object **ret_reply, struct bm_error *err)
+{
+	autojson *request = json_object_new_object();
+	struct json_object *limits = NULL;
+	autoclose rootfs = -1;
+	int r = cli_limits(cli, &limits, err);
+
+	if (r < 0)
+		return r;
+	if (limits)
+		bm_json_add(request, "limits", limits);
+	bm_json_add_string(request, "request", id);
+	r = cli_modes(cli, request, err);
+	if (r == 0)
+		r = image ? cli_image_mount(target, &rootfs, err)
+			  : cli_source_open(target, false, &rootfs, err);
+	if (r < 0)
+		return r;
+	r = cli_grant_ask(cli, socket, "create", request, &rootfs, out, ret_reply, err);
+	bm_close(TAKE_FD(rootfs));
+	if (image)
+		cli_image_unmount(target);
 	return r;
 }
 

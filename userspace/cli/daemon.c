@@ -29,6 +29,23 @@ static bool none_listens(int r)
 }
 
 /*
+ * One that somebody else has started may still be at it: by hand, by systemd, or by a benchmon that
+ * was ended meanwhile. While it starts it holds a lock, and whoever waits for that leaves it be.
+ */
+static int find_starting(int *ret_socket, struct bm_error *err)
+{
+	autoclose run = open(BM_RUN_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r = cli_connect_running(ret_socket);
+
+	if (!none_listens(r) || run < 0)
+		return r;
+	while (flock(run, LOCK_SH) < 0)
+		if (errno != EINTR)
+			return bm_fail_errno(err, errno, "lock " BM_RUN_DIR);
+	return cli_connect_running(ret_socket);
+}
+
+/*
  * Holds the log's directory while starting, so that of two CLIs one starts the daemon and the
  * other finds it. The descriptor is close-on-exec: the daemon must not hold it.
  */
@@ -45,11 +62,11 @@ static int start_or_find(int *ret_socket, struct bm_error *err)
 	while (flock(lock, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return bm_fail_errno(err, errno, "lock " CLI_LOG_DIR);
-	r = cli_connect_running(ret_socket);
+	r = find_starting(ret_socket, err);
 	if (!none_listens(r))
 		return r;
 	r = cli_daemon_start(err);
-	if (r < 0 && cli_connect_running(ret_socket) == 0) {
+	if (r < 0 && find_starting(ret_socket, NULL) == 0) {
 		/* Another one was started meanwhile, by hand or by systemd. */
 		if (err)
 			*err = (struct bm_error){};

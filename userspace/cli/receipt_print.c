@@ -114,7 +114,7 @@ void cli_receipt_already(struct json_object *reply, const char *done)
 static void print_bench(FILE *out, struct json_object *receipt, struct json_object *bench)
 {
 	char name[CLI_SHORT], text[CLI_SHOWN], reason[CLI_SHOWN];
-	int64_t id = 0, by;
+	int64_t id = 0, owner, by;
 
 	bm_json_int(bench, "id", &id);
 	fprintf(out, "%-9s  %s, number %lld, %s\n", "bench",
@@ -123,6 +123,9 @@ static void print_bench(FILE *out, struct json_object *receipt, struct json_obje
 	if (bm_json_string(bench, "container"))
 		fprintf(out, "%-9s  %s\n", "container",
 			cli_show_key(bench, "container", text, sizeof(text)));
+	if (bm_json_int(bench, "owner", &owner) == 0)
+		fprintf(out, "%-9s  %s\n", "owner",
+			cli_show_user(bench, "owner", text, sizeof(text)));
 	fprintf(out, "%-9s  %.19sZ\n", "created",
 		cli_show_key(bench, "created", text, sizeof(text)));
 	fprintf(out, "%-9s  %.19sZ, %s", "ended", cli_show_key(bench, "ended", text, sizeof(text)),

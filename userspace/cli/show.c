@@ -64,6 +64,20 @@ static void print_refused(struct json_object *bench)
 		putchar('\n');
 }
 
+/* As a matter of course it has one, and asks nothing that is refused at once. */
+static void print_door(struct json_object *bench)
+{
+	struct json_object *door = bm_json_get(bench, "door", json_type_object);
+	char refused[CLI_SHORT];
+	int64_t count = 0;
+
+	if (!door)
+		printf("%-9s  none: nothing can be asked for from inside\n", "door");
+	else if (bm_json_int(door, "refused", &count) == 0 && count)
+		printf("%-9s  messages refused: %s\n", "door",
+		       cli_show_key(door, "refused", refused, sizeof(refused)));
+}
+
 static void print_bench(struct json_object *bench)
 {
 	static const char *const keys[] = { "name", "state", "origin", "container",
@@ -74,6 +88,8 @@ static void print_bench(struct json_object *bench)
 
 	for (int i = 0; keys[i]; i++)
 		print_key(bench, keys[i]);
+	if (json_object_object_get_ex(bench, "owner", NULL))
+		printf("%-9s  %s\n", "owner", cli_show_user(bench, "owner", shown, sizeof(shown)));
 	print_words(bench, "capabilities", "caps", "CAP_");
 	print_words(bench, "shared", "shared", "");
 	printf("%-9s  %s\n", "userns", bm_json_bool(bench, "userns") ? "allowed" : "refused");
@@ -86,6 +102,7 @@ static void print_bench(struct json_object *bench)
 		printf(" (events lost: %lld)", (long long)lost);
 	putchar('\n');
 	print_refused(bench);
+	print_door(bench);
 }
 
 static void print_detached(struct json_object *list)

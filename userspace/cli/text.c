@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -60,6 +61,17 @@ const char *cli_show_key(struct json_object *json, const char *key, char *buf, s
 	else
 		snprintf(buf, size, "-");
 	return buf;
+}
+
+const char *cli_show_user(struct json_object *json, const char *key, char *buf, size_t size)
+{
+	const struct passwd *user;
+	int64_t uid;
+
+	if (bm_json_int(json, key, &uid) < 0 || uid < 0 || uid >= UINT32_MAX)
+		return cli_show_key(json, key, buf, size);
+	user = getpwuid((uid_t)uid);
+	return user ? cli_show(user->pw_name, buf, size) : cli_show_key(json, key, buf, size);
 }
 
 const char *cli_show_detached(struct json_object *detached, char *buf, size_t size)

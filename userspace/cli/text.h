@@ -20,6 +20,9 @@ const char *cli_show(const char *text, char *buf, size_t size);
 /* A string or number under key, shown; "-" when there is neither. Returns buf. */
 const char *cli_show_key(struct json_object *json, const char *key, char *buf, size_t size);
 
+/* The user whose number is under key: by name, where it has one. Returns buf. */
+const char *cli_show_user(struct json_object *json, const char *key, char *buf, size_t size);
+
 /* What was detached from a container, in a few words. Returns buf. */
 const char *cli_show_detached(struct json_object *detached, char *buf, size_t size);
 

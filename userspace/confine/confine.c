@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/fsuid.h>
@@ -26,6 +27,9 @@ static const char *const mounts[] = {
 	"fsmount", "mkdir",    "mkdirat",    "mknod",         "mknodat", "rmdir",
 	"unlink",  "unlinkat", "setfsuid",   "setfsgid",      NULL,
 };
+
+static const char *const pins[] = { "pivot_root", NULL };
+static const struct bm_first_argument pin_arguments[] = { { "unshare", CLONE_NEWNS } };
 
 static const char *const network[] = {
 	"openat", "write", "fstat",  "newfstatat", "setns",
@@ -64,12 +68,16 @@ static const char *const reading[] = {
 	"getdents64", "lseek", "write",      "memfd_create", NULL,
 };
 
+static const char *const access_calls[] = { "faccessat2", NULL };
+
 /* The resolver's configuration, its answers over UDP and TCP, and the memory that they go into. */
 static const char *const resolve[] = {
 	"openat", "fstat",   "newfstatat",   "statx",  "lseek",    "uname",
 	"socket", "connect", "poll",         "sendto", "recvfrom", "setsockopt",
 	"write",  "writev",  "memfd_create", NULL,
 };
+
+static const char *const listening[] = { "listen", NULL };
 
 /* Whether a task is an arrival, whether a file was carried in. */
 static const struct bm_first_argument scan_arguments[] = { { "bpf", BPF_MAP_LOOKUP_ELEM } };
@@ -88,6 +96,12 @@ static const struct {
 				       BM_CAP(DAC_READ_SEARCH) | BM_CAP(FOWNER) | BM_CAP(SETUID) |
 				       BM_CAP(SETGID) | BM_CAP(SYS_PTRACE),
 			       { .calls = { look, mounts } } },
+	/* And makes a mount namespace of its own, of no other kind. */
+	[BM_CONFINE_PIN] = { BM_CAP(SYS_ADMIN) | BM_CAP(SYS_CHROOT) | BM_CAP(DAC_OVERRIDE) |
+				     BM_CAP(DAC_READ_SEARCH) | BM_CAP(SYS_PTRACE),
+			     { .calls = { look, mounts, pins },
+			       .arguments = pin_arguments,
+			       .argument_count = 1 } },
 	/* Port 80 of a network that is no user namespace's: NET_BIND_SERVICE. */
 	[BM_CONFINE_NETWORK] = { BM_CAP(SYS_ADMIN) | BM_CAP(NET_ADMIN) | BM_CAP(NET_BIND_SERVICE),
 				 { .calls = { network } } },
@@ -102,7 +116,9 @@ static const struct {
 	/* Of an image, whose files may be anybody's. */
 	[BM_CONFINE_READ] = { BM_CAP(DAC_READ_SEARCH), { .calls = { reading } } },
 	[BM_CONFINE_OUTPUTS] = { 0, { .calls = { reading } } },
+	[BM_CONFINE_ACCESS] = { 0, { .calls = { access_calls } } },
 	[BM_CONFINE_RESOLVE] = { 0, { .calls = { resolve } }, .nobody = true },
+	[BM_CONFINE_LISTEN] = { 0, { .calls = { listening } }, .nobody = true },
 };
 
 /* A change of user also forgets that the helper ends with its parent. */
@@ -116,8 +132,13 @@ static int become_nobody(struct bm_error *err)
 
 int bm_confine_user(uid_t uid, gid_t gid, struct bm_error *err)
 {
+	return bm_confine_groups(uid, gid, NULL, 0, err);
+}
+
+int bm_confine_groups(uid_t uid, gid_t gid, const gid_t *groups, size_t count, struct bm_error *err)
+{
 	if (geteuid() == 0) {
-		if (setgroups(0, NULL) < 0)
+		if (setgroups(count, groups) < 0)
 			return bm_fail_errno(err, errno, "leave all groups");
 		/* These two don't say whether they did it; asked with an id that is none, they do.
 		 */

@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/secrets.h"
+#include "gatekeeperd/peer.h"
 
 /* A list of volumes takes no more of a reply or of a ledger line. */
 #define LIST_ROOM (BM_MESSAGE_MAX / 4)
@@ -163,7 +165,7 @@ static int find(struct daemon *d, struct connection *c, struct bm_message *messa
 		struct bench **ret_bench, struct volume **ret, struct bm_error *err)
 {
 	int64_t number;
-	int r = bench_of_request(d, message->json, ret_bench, err);
+	int r = bench_of_request(d, c, message->json, ret_bench, err);
 
 	if (r < 0)
 		return r;
@@ -206,8 +208,11 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	snprintf(p->typed, sizeof(p->typed), "%s", v->source);
 	snprintf(p->dest, sizeof(p->dest), "%s", v->path);
 	r = bm_foreign_open(v->source, p->tree, p->writable, &p->fd, err);
+	STEP(ADOPT_OPENED);
 	if (r == 0)
 		r = bm_source_look(p->fd, p->writable, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, p->fd, p->writable, err);
 	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &p->source, &over, err);
 	if (r == 0)

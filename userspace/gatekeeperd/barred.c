@@ -38,9 +38,9 @@ static bool is_granted_above(const struct bench *bench, uint64_t mount)
 		for (size_t i = 0; i < GRANT_MOUNTS; i++)
 			same |= old->mounts[i] == mount;
 		for (const struct grant *g = bench->grants; same && g; g = g->next) {
-			size_t len = strlen(g->source);
+			size_t len = g->kind == GRANT_FILE ? strlen(g->source) : 0;
 
-			if (g->kind == GRANT_FILE && !strncmp(old->source, g->source, len) &&
+			if (len && !strncmp(old->source, g->source, len) &&
 			    (old->source[len] == '/' || !old->source[len]))
 				return true;
 		}

@@ -7,16 +7,21 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "base/step.h"
 #include "bench/box.h"
 #include "bench/container.h"
 #include "gatekeeperd/adopt.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/chosen.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/owner.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
+#include "gatekeeperd/room.h"
 #include "gatekeeperd/lifetime.h"
 
-static int check_name(struct daemon *d, const char *name, struct bm_error *err)
+static int check_new(struct daemon *d, const char *name, struct bm_error *err)
 {
 	char shown[64];
 
@@ -28,7 +33,7 @@ static int check_name(struct daemon *d, const char *name, struct bm_error *err)
 	if (model_find(&d->model, name))
 		return bm_fail(err, EEXIST, "bench-name", "take another name",
 			       "there is a Bench %s already", name);
-	return 0;
+	return room_for_bench(d, err);
 }
 
 static int exec_of(struct json_object *request, enum bench_exec *ret, struct bm_error *err)
@@ -44,11 +49,12 @@ static int exec_of(struct json_object *request, enum bench_exec *ret, struct bm_
 }
 
 /* The name is in the model from the first step on: a crash in between leaves something to end. */
-static int create(struct daemon *d, struct bench *bench, struct bm_box *box, struct bm_error *err)
+static int create(struct daemon *d, struct bench *bench, struct bm_box *box, const struct ask *ask,
+		  struct bm_error *err)
 {
 	struct bring_up how = { .waiting = bench->name, .runtime_root = BM_CRUN_ROOT };
 	struct json_object *fields = json_object_new_object();
-	char cgroup[BM_CGROUP_PATH];
+	char cgroup[BM_CGROUP_PATH], id[ASK_ID_LEN];
 	int r;
 
 	bm_json_add_string(fields, "origin", bench_origin_name(bench->origin));
@@ -57,10 +63,16 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_string(fields, "created", bench->created);
 	lifetime_add(fields, bench);
+	if (ask) {
+		bm_json_add_int(fields, "agent", bench->agent);
+		bm_json_add_string(fields, "request", ask_id(ask, id));
+	}
 	r = bench_record(d, bench, "create", fields, err);
 	bench->begun = r == 0;
+	STEP(CREATE_SAID);
 	if (r == 0)
 		r = bm_box_create(box, &bench->pid, err);
+	STEP(CREATE_BOX_MADE);
 	if (r < 0)
 		return r;
 	bench->pid_start = pid_start_time(bench->pid);
@@ -68,7 +80,10 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, str
 	r = bm_cgroup_open(cgroup, &bench->cgroup, err);
 	if (r == 0)
 		r = bench_bring_up(d, bench, &how, err);
-	return r < 0 ? r : bm_box_start(bench->name, err);
+	if (r == 0)
+		r = bm_box_start(bench->name, err);
+	STEP(CREATE_STARTED);
+	return r;
 }
 
 static void end_half_made(struct daemon *d, struct bench *bench)
@@ -91,62 +106,147 @@ static struct json_object *bench_reply(struct daemon *d, const struct bench *ben
 	return reply;
 }
 
-int request_create(struct daemon *d, struct connection *c, struct bm_message *message,
-		   struct json_object **ret_reply, struct bm_error *err)
+static int making_of(struct daemon *d, const struct connection *c, struct bm_message *message,
+		     struct pending *p, struct bm_error *err)
 {
 	const char *given = bm_json_string(message->json, "bench");
-	struct bm_box box = { .rootfs = message->fds[0], .peer = c->pid, .root = c->uid == 0 };
-	char name[BM_BENCH_NAME_LEN];
-	struct bm_source source;
-	enum bench_exec mode;
-	struct bench *bench;
-	int64_t seconds = 0;
+	struct making *m = &p->making;
 	int r;
 
 	if (message->fd_count != 1)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "create: no root file system was passed");
 	if (given)
-		snprintf(name, sizeof(name), "%.*s", BM_BENCH_NAME_LEN - 1, given);
+		snprintf(p->bench, sizeof(p->bench), "%.*s", BM_BENCH_NAME_LEN - 1, given);
 	else
-		model_free_name(&d->model, name);
-	r = check_name(d, given ?: name, err);
+		model_free_name(&d->model, p->bench);
+	r = check_new(d, given ?: p->bench, err);
 	if (r == 0)
-		r = bm_source_look(message->fds[0], false, c->uid, &source, err);
-	if (r == 0 && !source.directory)
+		r = bm_source_look(message->fds[0], false, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, message->fds[0], false, err);
+	if (r == 0 && !p->source.directory)
 		r = bm_fail(err, ENOTDIR, "object-kind", "give the root directory of one",
 			    "the root file system is no directory");
 	if (r == 0)
-		r = limits_of_request(message->json, &box.limits, &seconds, err);
+		r = limits_of_request(message->json, &m->limits, &m->seconds, err);
 	if (r == 0)
-		r = exec_of(message->json, &mode, err);
-	if (r == 0 && model_free_slot(&d->model, &box.slot) < 0)
-		r = bm_fail(err, ENOSPC, "limits", "destroy Benches that are not needed",
-			    "all %u id ranges are in use", BM_ID_SLOTS);
-	if (r < 0)
-		return r;
-	bench = model_add(&d->model, name, d->model.last_bench + 1);
+		r = exec_of(message->json, &m->exec, err);
+	m->userns = bm_json_bool(message->json, "userns");
+	return r;
+}
+
+static int make(struct daemon *d, const struct connection *c, const struct pending *p, int rootfs,
+		const struct ask *ask, struct bench **ret, struct bm_error *err)
+{
+	const struct making *m = &p->making;
+	struct bm_box box = { .rootfs = rootfs,
+			      .peer = c->pid,
+			      .root = c->uid == 0,
+			      .limits = m->limits,
+			      .userns = m->userns,
+			      .image = m->exec == EXEC_IMAGE };
+	struct bench *bench;
+	int r;
+
+	peer_ids(c, &p->source, &box.uid, &box.gid);
+	if (model_free_slot(&d->model, &box.slot) < 0)
+		return bm_fail(err, ENOSPC, "limits", "destroy Benches that are not needed",
+			       "all %u id ranges are in use", BM_ID_SLOTS);
+	bench = model_add(&d->model, p->bench, d->model.last_bench + 1);
 	if (!bench)
 		return -ENOMEM;
+	bench->owner = c->uid;
+	bench->agent = ask ? ask->uid : BENCH_NO_AGENT;
 	bench->origin = ORIGIN_CREATED;
 	bench->slot = box.slot;
-	bench->exec = mode;
-	bench->userns = box.userns = bm_json_bool(message->json, "userns");
-	bench->limits = box.limits;
-	bench->seconds = seconds;
+	bench->exec = m->exec;
+	bench->userns = m->userns;
+	bench->limits = m->limits;
+	bench->seconds = m->seconds;
 	box.name = bench->name;
-	box.image = mode == EXEC_IMAGE;
 	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
-	r = create(d, bench, &box, err);
+	r = create(d, bench, &box, ask, err);
 	if (r < 0) {
 		end_half_made(d, bench);
 		return r;
 	}
 	lifetime_await(d);
-	daemon_log(LOG_LEVEL_INFO, "Bench %s created", name);
-	*ret_reply = bench_reply(d, bench);
+	daemon_log(LOG_LEVEL_INFO, "Bench %s created", bench->name);
+	*ret = bench;
 	return 0;
+}
+
+/* As pending_offer() does with a grant. */
+static struct json_object *making_offer(struct daemon *d, struct pending *p, const struct ask *ask)
+{
+	struct json_object *reply = json_object_new_object(), *json = json_object_new_object();
+
+	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
+	bm_json_add_string(json, "token", p->token);
+	bm_json_add_string(json, "bench", p->bench);
+	bm_json_add_string(json, "kind", "bench");
+	bm_json_add_string(json, "exec", bench_exec_name(p->making.exec));
+	bm_json_add_bool(json, "userns", p->making.userns);
+	bm_json_add(json, "request", ask_describe(ask));
+	source_describe(json, &p->source);
+	bm_json_add(reply, "confirm", json);
+	return reply;
+}
+
+int request_create(struct daemon *d, struct connection *c, struct bm_message *message,
+		   struct json_object **ret_reply, struct bm_error *err)
+{
+	struct pending asked = { .fd = -1, .tree = -1 };
+	struct bench *bench;
+	struct ask *ask;
+	int r = ask_fill(d, c, message->json, true, &ask, err);
+
+	if (r == 0)
+		r = making_of(d, c, message, &asked, err);
+	if (r < 0)
+		return r;
+	if (ask) {
+		pending_drop(c);
+		c->pending = asked;
+		c->pending.fd = TAKE_FD(message->fds[0]);
+		c->pending.making.on = true;
+		ask_take_up(&c->pending, ask);
+		*ret_reply = making_offer(d, &c->pending, ask);
+		return 0;
+	}
+	r = make(d, c, &asked, message->fds[0], NULL, &bench, err);
+	if (r == 0)
+		*ret_reply = bench_reply(d, bench);
+	return r;
+}
+
+int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, const char *how,
+		   struct json_object **ret_reply, struct bm_error *err)
+{
+	struct pending *p = &c->pending;
+	struct bench *bench = NULL;
+	uint64_t said = bm_ledger_head(d->ledger)->n;
+	struct bm_source now;
+	int r = bm_source_look(p->fd, false, c->uid, &now, err);
+
+	if (r == -ENOENT)
+		r = -ESTALE;
+	if (r == 0 && !source_same(&now, &p->source))
+		r = bm_fail(err, ESTALE, "confirmation", "confirm it again",
+			    "the root file system has changed since it was shown");
+	if (r == 0)
+		r = peer_may(c, p->fd, false, err);
+	if (r == 0)
+		r = check_new(d, p->bench, err);
+	if (r == 0)
+		r = make(d, c, p, p->fd, ask, &bench, err);
+	pending_drop(c);
+	ask_answered(d, c, ask, r, said, how, bench, NULL);
+	if (r == 0)
+		*ret_reply = bench_reply(d, bench);
+	return r;
 }
 
 /* The cgroup is known to be free before the ledger hears of it. */
@@ -161,6 +261,9 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	struct json_object *fields;
 	int r = bm_cgroup_open(chosen->cgroup, &cgroup, err);
 
+	/* Before anything is done to it, and again when it stands still (lifecycle.c). */
+	if (r == 0)
+		r = container_is_of(chosen->pid, &cgroup, bench->owner, err);
 	if (r == 0)
 		r = bench_refuse_overlap(d, bench, &cgroup, err);
 	if (r < 0)
@@ -178,6 +281,7 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	bm_json_add_string(fields, "cgroup", bench->cgroup.path);
 	r = bench_record(d, bench, "attach", fields, err);
 	bench->begun = r == 0;
+	STEP(ATTACH_SAID);
 	return r < 0 ? r : bench_bring_up(d, bench, &how, err);
 }
 
@@ -198,16 +302,17 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 			       "attach: needs \"bench\" and \"container\"");
 	if (adopt && !adoption)
 		return -ENOMEM;
-	r = check_name(d, name, err);
+	r = check_new(d, name, err);
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0)
-		r = chosen_find(container, &chosen, err);
+		r = chosen_find(container, c->uid, &chosen, err);
 	if (r < 0)
 		return r;
 	bench = model_add(&d->model, name, d->model.last_bench + 1);
 	if (!bench)
 		return -ENOMEM;
+	bench->owner = c->uid;
 	bench->origin = ORIGIN_ATTACHED;
 	bench->exec = mode;
 	bench->userns = bm_json_bool(message->json, "userns");
@@ -226,6 +331,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	if (!adoption)
 		return 0;
 	adoption_for(adoption, bench->id);
+	STEP(ATTACH_VOLUMES_HELD);
 	bm_json_add(*ret_reply, "volumes", adoption_to_json(adoption));
 	adoption_drop(c->adoption);
 	c->adoption = TAKE_PTR(adoption);
@@ -233,12 +339,13 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 }
 
 /* NULL: it has ended so already, and that is the reply: asking twice does no harm. */
-static int find_to_end(struct daemon *d, struct json_object *request, const char *event,
-		       struct bench **ret, struct json_object **ret_reply, struct bm_error *err)
+static int find_to_end(struct daemon *d, const struct connection *c, struct json_object *request,
+		       const char *event, struct bench **ret, struct json_object **ret_reply,
+		       struct bm_error *err)
 {
-	int r = bench_of_request(d, request, ret, err);
+	int r = bench_of_request(d, c, request, ret, err);
 
-	if (r == -ENOENT && receipt_ended(d, request, event, ret_reply) == 0) {
+	if (r == -ENOENT && receipt_ended(d, c->uid, request, event, ret_reply) == 0) {
 		*err = (struct bm_error){};
 		*ret = NULL;
 		return 0;
@@ -259,7 +366,7 @@ int request_detach(struct daemon *d, struct connection *c, struct bm_message *me
 {
 	struct json_object *reply, *revoked;
 	struct bench *bench;
-	int r = find_to_end(d, message->json, "detach", &bench, ret_reply, err);
+	int r = find_to_end(d, c, message->json, "detach", &bench, ret_reply, err);
 
 	if (r < 0 || !bench)
 		return r;
@@ -288,7 +395,7 @@ int request_destroy(struct daemon *d, struct connection *c, struct bm_message *m
 {
 	struct json_object *reply, *outputs;
 	struct bench *bench;
-	int r = find_to_end(d, message->json, "destroy", &bench, ret_reply, err);
+	int r = find_to_end(d, c, message->json, "destroy", &bench, ret_reply, err);
 
 	if (r < 0 || !bench)
 		return r;

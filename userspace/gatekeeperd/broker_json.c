@@ -149,12 +149,12 @@ int broker_from_json(struct json_object *json, struct grant_broker **ret,
 		     struct bm_destination *ret_endpoint)
 {
 	BM_CLEANUP(grant_broker_freep) struct grant_broker *broker = calloc(1, sizeof(*broker));
-	const char *endpoint = bm_json_string(json, "endpoint");
+	const char *text = bm_json_string(json, "endpoint");
 	struct bm_destination endpoint;
 
 	if (!broker)
 		return -ENOMEM;
-	if (!endpoint || bm_destination_parse(endpoint, &endpoint, NULL) < 0 ||
+	if (!text || bm_destination_parse(text, &endpoint, NULL) < 0 ||
 	    !bm_endpoint_is(&endpoint) ||
 	    !take_string(json, "broker", broker->name, sizeof(broker->name)) ||
 	    !take_string(json, "upstream", broker->upstream, sizeof(broker->upstream)) ||

@@ -250,7 +250,7 @@ static int mark(struct daemon *d, const struct bench *bench, const struct grant 
 	autoclose fd = -1;
 	int r;
 
-	if (bm_pin_open(g->object, &superblock, &fd) == 0)
+	if (bm_pin_open(bench->id, g->object, &superblock, &fd) == 0)
 		next.born_ns = born(fd);
 	if (find(&d->model, &st, next.born_ns))
 		return 0;
@@ -276,7 +276,7 @@ int carriers_begin(struct daemon *d, struct bench *bench, const struct grant *g,
 	if (r == 0 && first)
 		r = add_writable(&s, bench);
 	if (r == 0)
-		r = bm_pins_read(&s.pins, err);
+		r = bm_pins_read_all(&s.pins, err);
 	if (r == 0)
 		r = spread(&s, err);
 	for (size_t i = 0; r == 0 && i < s.reached_count; i++) {

@@ -91,7 +91,7 @@ static int by_hook(struct json_object *state, struct chosen *ret, struct bm_erro
 	return bm_cgroup_of_pid(ret->pid, ret->cgroup, err);
 }
 
-int chosen_find(struct json_object *container, struct chosen *ret, struct bm_error *err)
+int chosen_find(struct json_object *container, uid_t uid, struct chosen *ret, struct bm_error *err)
 {
 	static const char *const known[] = { "id", "pid", "cgroup", "hook", NULL };
 	const char *id = bm_json_string(container, "id"),
@@ -103,6 +103,9 @@ int chosen_find(struct json_object *container, struct chosen *ret, struct bm_err
 		return r;
 	if (json_object_object_length(container) != 1)
 		return bm_fail(err, EINVAL, "protocol", NULL, "attach: not exactly one container");
+	if (uid && (id || hook))
+		return bm_fail(err, EPERM, "own-container", "give its --pid or its --cgroup",
+			       "attach: an id and a hook are those of root's containers");
 	if (cgroup)
 		return by_cgroup(cgroup, ret, err);
 	if (id)

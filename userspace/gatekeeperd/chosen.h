@@ -22,8 +22,9 @@ void chosen_done(struct chosen *chosen);
 
 /*
  * container: exactly one of "id" (as crun has it), "pid", "cgroup", and "hook": what a runtime
- * tells its createRuntime hooks ("id", "pid", "bundle", "root").
+ * tells its createRuntime hooks ("id", "pid", "bundle", "root"). For uid, who if not root names it
+ * by "pid" or "cgroup": what crun knows under an id, and what runs its hooks, is root's.
  */
-int chosen_find(struct json_object *container, struct chosen *ret, struct bm_error *err);
+int chosen_find(struct json_object *container, uid_t uid, struct chosen *ret, struct bm_error *err);
 
 #endif

@@ -18,6 +18,8 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "gatekeeperd/door.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/sealing.h"
 
 /* SO_PEERPIDFD: since 6.5 the peer itself, not only its number. */
@@ -29,7 +31,7 @@
 #define SECOND_NS 1000000000ull
 /* Who is here is not served without some: a peer is looked up, a file is opened. */
 #define DESCRIPTORS_KEPT 64
-#define GROUPS_MAX 65536 /* as the kernel's NGROUPS_MAX */
+#define STRANGERS_MAX 16
 
 /* --- for how long --- */
 
@@ -42,8 +44,11 @@ static bool awaits(const struct connection *c)
 /* 0: as long as it likes. */
 static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 {
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing))
+	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	    sealing_busy(c->sealing))
 		return 0;
+	if (c->role == PEER_BENCH)
+		return door_deadline(c);
 	return c->heard_ns +
 	       (uint64_t)(awaits(c) ? d->config.confirm_seconds : d->config.idle_seconds) *
 		       SECOND_NS;
@@ -113,56 +118,51 @@ static void on_idle(struct daemon *d, struct watch *w, uint32_t events)
 
 /* --- who --- */
 
-/* The process that connected, held so that its number stays its own; -errno. */
-static int open_peer(int socket, pid_t pid)
+int clients_peer(int socket, pid_t pid)
 {
 	socklen_t len = sizeof(int);
 	int fd;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
 		return fd;
+	/* Of one that has gone there is none, and its number may be another's. */
+	if (errno != ENOPROTOOPT)
+		return -errno;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	return fd < 0 ? -errno : fd;
 }
 
-/* By the groups that it had when it connected, as the kernel knows them. */
-static bool in_group(int socket, gid_t first, gid_t wanted)
+static enum peer_role role_of(const struct config *config, int socket, const struct ucred *peer)
 {
-	autofree gid_t *groups = NULL;
-	socklen_t len = 0;
-
-	if (first == wanted)
-		return true;
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE ||
-	    len > GROUPS_MAX * sizeof(gid_t))
-		return false;
-	groups = malloc(len);
-	if (!groups || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
-		return false;
-	for (size_t i = 0; i < len / sizeof(gid_t); i++)
-		if (groups[i] == wanted)
-			return true;
-	return false;
+	if (peer->uid == 0 ||
+	    (config->operators[0] && peer_has_group(socket, config->operators_gid)))
+		return PEER_OPERATOR;
+	if (config->agents[0] && peer_has_group(socket, config->agents_gid))
+		return PEER_AGENT;
+	return PEER_STRANGER;
 }
 
-static bool is_operator(const struct daemon *d, int socket, const struct ucred *peer)
+/*
+ * Whether one more of uid's fits: nobody takes what is root's, nor what is everybody else's. They
+ * can all come where two groups may (set_mode()): who may ask nothing takes next to nothing.
+ */
+static bool has_room(const struct daemon *d, uid_t uid, enum peer_role role)
 {
-	return peer->uid == 0 ||
-	       (d->config.operators[0] && in_group(socket, peer->gid, d->config.operators_gid));
-}
-
-/* Whether one more of uid's fits: nobody takes what is root's, nor what is everybody else's. */
-static bool has_room(const struct daemon *d, uid_t uid)
-{
-	int64_t all = 0, others = 0, own = 0;
+	int64_t all = 0, others = 0, own = 0, strangers = 0;
 
 	for (const struct connection *c = d->connections; c; c = c->next) {
+		/* Each Bench has its own few (door.c). */
+		if (c->role == PEER_BENCH)
+			continue;
 		all += !c->dead;
 		others += !c->dead && c->uid != 0;
 		own += !c->dead && c->uid == uid;
+		strangers += !c->dead && c->role == PEER_STRANGER;
 	}
 	if (uid == 0)
 		return all < d->config.max_connections;
+	if (role == PEER_STRANGER && strangers >= STRANGERS_MAX)
+		return false;
 	return own < d->config.max_connections_per_user &&
 	       others < d->config.max_connections - CONFIG_RESERVED;
 }
@@ -184,9 +184,10 @@ static void refuse(struct daemon *d, const struct ucred *peer)
 static void take(struct daemon *d, int *fd, const struct ucred *peer)
 {
 	int size = 4 * BM_MESSAGE_MAX;
-	int pidfd = open_peer(*fd, peer->pid);
+	int pidfd = clients_peer(*fd, peer->pid);
 	/* One that has ended in between is nobody, and is told so when it asks. */
-	bool fits = pidfd != -ENFILE && *fd < d->descriptors && has_room(d, peer->uid);
+	enum peer_role role = role_of(&d->config, *fd, peer);
+	bool fits = pidfd != -ENFILE && *fd < d->descriptors && has_room(d, peer->uid, role);
 	struct connection *c = fits ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
@@ -195,10 +196,8 @@ static void take(struct daemon *d, int *fd, const struct ucred *peer)
 		return;
 	}
 	setsockopt(*fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	c->pid = peer->pid;
-	c->uid = peer->uid;
-	c->is_operator = is_operator(d, *fd, peer);
-	c->pidfd = pidfd;
+	peer_take(c, peer, pidfd);
+	c->role = role;
 	c->pending.fd = c->pending.tree = -1;
 	c->watch = (struct watch){ .fd = *fd, .ready = on_connection };
 	if (daemon_watch(d, &c->watch, EPOLLIN) < 0) {
@@ -233,13 +232,15 @@ static void on_listener(struct daemon *d, struct watch *w, uint32_t events)
 
 /* --- where --- */
 
-/* The socket lets in whom we would listen to, and no one else. */
+/* The socket lets in whom we would listen to; a file has one group, so where two may all can. */
 static int set_mode(const struct daemon *d, const char *path, struct bm_error *err)
 {
-	bool group = d->config.operators[0];
+	const struct config *config = &d->config;
+	bool operators = config->operators[0], agents = config->agents[0];
+	gid_t group = operators ? config->operators_gid : agents ? config->agents_gid : 0;
+	mode_t mode = operators && agents ? 0666 : operators || agents ? 0660 : 0600;
 
-	if (chown(path, 0, group ? d->config.operators_gid : 0) < 0 ||
-	    chmod(path, group ? 0660 : 0600) < 0)
+	if (chown(path, 0, group) < 0 || chmod(path, mode) < 0)
 		return bm_fail_errno(err, errno, "%s", path);
 	return 0;
 }
@@ -298,6 +299,9 @@ int clients_listen(struct daemon *d, const char *path, struct bm_error *err)
 
 	if (r == 0)
 		r = set_mode(d, ours ? path : there, err);
+	/* Each message then says who has written it: what is accepted there inherits it. */
+	if (r == 0 && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0)
+		r = bm_fail_errno(err, errno, "SO_PASSCRED");
 	if (r == 0 && ours && listen(fd, BACKLOG) < 0)
 		r = bm_fail_errno(err, errno, "listen at %s", path);
 	if (r == 0)

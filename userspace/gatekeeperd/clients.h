@@ -16,6 +16,8 @@ void clients_raise_limit(struct daemon *d);
 
 /* Something has come from it, or gone to it: its time begins anew. */
 void clients_touch(struct daemon *d, struct connection *c);
+/* The process that connected, held so that its number stays its own; -errno. */
+int clients_peer(int socket, pid_t pid);
 /* A descriptor is free again. */
 void clients_gone(struct daemon *d);
 

@@ -19,6 +19,9 @@ const struct config config_default = {
 	.max_connections_per_user = 64,
 	.idle_seconds = 60,
 	.confirm_seconds = 600,
+	.request_seconds = 900,
+	.max_requests = 64,
+	.max_requests_each = 8,
 	.events_max_bytes = 16 << 20,
 };
 
@@ -31,6 +34,9 @@ static const struct {
 	{ "max_connections_per_user", offsetof(struct config, max_connections_per_user), 1, 4096 },
 	{ "idle_seconds", offsetof(struct config, idle_seconds), 5, 86400 },
 	{ "confirm_seconds", offsetof(struct config, confirm_seconds), 10, 86400 },
+	{ "request_seconds", offsetof(struct config, request_seconds), 5, 86400 },
+	{ "max_requests", offsetof(struct config, max_requests), 1, 1024 },
+	{ "max_requests_each", offsetof(struct config, max_requests_each), 1, 64 },
 	{ "events_max_bytes", offsetof(struct config, events_max_bytes), 65536, 1 << 30 },
 };
 
@@ -81,37 +87,54 @@ static bool group_valid(const char *name)
 		       len;
 }
 
-static int take_operators(struct json_object *json, const char *what, struct config *config,
-			  struct bm_error *err)
-{
-	const char *name = bm_json_string(json, "operators");
+static const struct {
+	const char *key;
+	size_t name, gid;
+} groups[] = {
+	{ "operators", offsetof(struct config, operators), offsetof(struct config, operators_gid) },
+	{ "agents", offsetof(struct config, agents), offsetof(struct config, agents_gid) },
+};
 
-	if (!json_object_object_get_ex(json, "operators", NULL))
+#define GROUPS (sizeof(groups) / sizeof(groups[0]))
+
+static char *group_at(struct config *config, size_t i)
+{
+	return (char *)config + groups[i].name;
+}
+
+static int take_group(struct json_object *json, size_t i, const char *what, struct config *config,
+		      struct bm_error *err)
+{
+	const char *name = bm_json_string(json, groups[i].key);
+
+	if (!json_object_object_get_ex(json, groups[i].key, NULL))
 		return 0;
 	if (!name || !group_valid(name))
-		return bm_fail(err, EINVAL, "config", REMEDY,
-			       "%s: \"operators\" is no name of a group", what);
-	snprintf(config->operators, sizeof(config->operators), "%s", name);
+		return bm_fail(err, EINVAL, "config", REMEDY, "%s: \"%s\" is no name of a group",
+			       what, groups[i].key);
+	snprintf(group_at(config, i), sizeof(config->operators), "%s", name);
 	return 0;
 }
 
 int config_parse(const char *text, size_t len, const char *what, struct config *ret,
 		 struct bm_error *err)
 {
-	const char *known[NUMBERS + 3] = { "log_level", "operators" };
+	const char *known[NUMBERS + GROUPS + 2] = { "log_level" };
 	struct config config = config_default;
 	autojson *json = NULL;
 	int r;
 
 	for (size_t i = 0; i < NUMBERS; i++)
-		known[2 + i] = numbers[i].key;
+		known[1 + GROUPS + i] = numbers[i].key;
+	for (size_t i = 0; i < GROUPS; i++)
+		known[1 + i] = groups[i].key;
 	r = bm_json_parse(text, len, what, &json, err);
 	if (r == 0)
 		r = bm_json_only(json, known, what, err);
 	if (r == 0)
 		r = take_level(json, what, &config, err);
-	if (r == 0)
-		r = take_operators(json, what, &config, err);
+	for (size_t i = 0; r == 0 && i < GROUPS; i++)
+		r = take_group(json, i, what, &config, err);
 	for (size_t i = 0; r == 0 && i < NUMBERS; i++)
 		r = take_number(json, i, what, &config, err);
 	if (r == 0)
@@ -172,26 +195,35 @@ int config_read(const char *path, bool must, struct config *ret, struct bm_error
 	return config_parse(text, len, what, ret, err);
 }
 
-int config_resolve(struct config *config, const char *what, struct bm_error *err)
+static int resolve_group(struct config *config, size_t i, const char *what, struct bm_error *err)
 {
+	const char *name = group_at(config, i);
 	struct group *group;
 	char remedy[96];
 
-	if (!config->operators[0])
+	if (!name[0])
 		return 0;
 	errno = 0;
-	group = getgrnam(config->operators);
+	group = getgrnam(name);
 	if (!group && errno && errno != ENOENT && errno != ESRCH)
-		return bm_fail_errno(err, errno, "group %s", config->operators);
+		return bm_fail_errno(err, errno, "group %s", name);
 	if (!group) {
-		snprintf(remedy, sizeof(remedy), "make it: groupadd --system %s",
-			 config->operators);
+		snprintf(remedy, sizeof(remedy), "make it: groupadd --system %s", name);
 		return bm_fail(err, ENOENT, "config", remedy,
-			       "%s: \"operators\" is %s, and there is no such group", what,
-			       config->operators);
+			       "%s: \"%s\" is %s, and there is no such group", what, groups[i].key,
+			       name);
 	}
-	config->operators_gid = group->gr_gid;
+	*(gid_t *)((char *)config + groups[i].gid) = group->gr_gid;
 	return 0;
+}
+
+int config_resolve(struct config *config, const char *what, struct bm_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < GROUPS; i++)
+		r = resolve_group(config, i, what, err);
+	return r;
 }
 
 struct json_object *config_to_json(const struct config *config)
@@ -200,8 +232,9 @@ struct json_object *config_to_json(const struct config *config)
 	struct config copy = *config;
 
 	bm_json_add_string(json, "log_level", log_level_name(config->log_level));
-	if (config->operators[0])
-		bm_json_add_string(json, "operators", config->operators);
+	for (size_t i = 0; i < GROUPS; i++)
+		if (group_at(&copy, i)[0])
+			bm_json_add_string(json, groups[i].key, group_at(&copy, i));
 	for (size_t i = 0; i < NUMBERS; i++)
 		bm_json_add_int(json, numbers[i].key, *number_at(&copy, i));
 	return json;

@@ -18,13 +18,17 @@
 
 struct config {
 	enum log_level log_level;
-	char operators[33];  /* a group, whose members are operators beside root; "": none */
-	gid_t operators_gid; /* config_resolve() */
+	char operators[33]; /* a group, whose members are operators beside root; "": none */
+	char agents[33];    /* a group, whose members may ask; "": none */
+	gid_t operators_gid, agents_gid; /* config_resolve() */
 	int64_t max_connections;
 	int64_t max_connections_per_user; /* but root */
-	int64_t idle_seconds;     /* after which a connection that waits for nothing is closed */
-	int64_t confirm_seconds;  /* after which one that awaits a confirmation is */
-	int64_t events_max_bytes; /* of the file of events, before it is rotated */
+	int64_t idle_seconds;      /* after which a connection that waits for nothing is closed */
+	int64_t confirm_seconds;   /* after which one that awaits a confirmation is */
+	int64_t request_seconds;   /* after which a request that nobody decided expires */
+	int64_t max_requests;      /* pending, in all */
+	int64_t max_requests_each; /* of one who asks, and for one Bench */
+	int64_t events_max_bytes;  /* of the file of events, before it is rotated */
 };
 
 extern const struct config config_default;
@@ -39,7 +43,7 @@ int config_check_file(const struct stat *st, const char *what, struct bm_error *
 /* The file, not followed when it is a link. Without one the defaults, unless it must be there. */
 int config_read(const char *path, bool must, struct config *ret, struct bm_error *err);
 
-/* Looks the group up: before the daemon gives up what name services may want. */
+/* Looks the groups up: before the daemon gives up what name services may want. */
 int config_resolve(struct config *config, const char *what, struct bm_error *err);
 
 /* All of it as the file would have it; the caller's. */

@@ -3,7 +3,6 @@
 #include "gatekeeperd/daemon.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,7 +14,9 @@
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
 
@@ -46,6 +47,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	sealing_abandon(d, c->sealing);
 	broker_verify_abandon(d, c);
 	clients_gone(d);
+	if (c->role == PEER_BENCH)
+		door_left(d, c);
 	ending_unheard(c->ending);
 	c->ending = NULL;
 	if (c->streaming)
@@ -64,9 +67,10 @@ static void reply_with(struct daemon *d, struct connection *c, struct json_objec
 		json_object_put(reply);
 		return;
 	}
-	r = bm_send(c->watch.fd, reply, fds, fd_count);
+	r = c->role == PEER_BENCH ? door_reply(c, reply)
+				  : bm_send(c->watch.fd, reply, fds, fd_count);
 	if (r < 0) {
-		if (r != -EPIPE && r != -ECONNRESET)
+		if (r != -EPIPE && r != -ECONNRESET && c->role != PEER_BENCH)
 			daemon_log(LOG_LEVEL_WARNING, "reply to process %d: %s", c->pid,
 				   strerror(-r));
 		connection_close(d, c);
@@ -96,50 +100,36 @@ static void reply_error(struct daemon *d, struct connection *c, const struct bm_
 	connection_reply(d, c, reply);
 }
 
-static bool in_bench(struct daemon *d, const char *path)
+static int refuse_role(struct daemon *d, const struct connection *c, const char *op,
+		       struct bm_error *err)
 {
-	for (struct bench *b = d->model.benches; b; b = b->next) {
-		size_t len = strlen(b->cgroup.path);
-
-		if (len && !strncmp(path, b->cgroup.path, len) && (!path[len] || path[len] == '/'))
-			return true;
-	}
-	return false;
-}
-
-/*
- * A task of a Bench may not even ask. Looked up for every request, since a peer may have come into
- * a Bench after it connected, and only while it is there to be looked at: one that connects, hands
- * the socket on and dies is nobody.
- */
-static bool peer_refused(struct daemon *d, const struct connection *c)
-{
-	struct pollfd polled = { c->pidfd, POLLIN, 0 };
-	char path[BM_CGROUP_PATH];
-	int r;
-
-	if (c->pidfd < 0)
-		return true;
-	r = bm_cgroup_of_pid(c->pid, path, NULL);
-	/* -EXDEV: in the root cgroup, so in no Bench. */
-	if (r < 0 ? r != -EXDEV : in_bench(d, path))
-		return true;
-	return poll(&polled, 1, 0) != 0; /* it has ended, and the number may be another's */
-}
-
-static int check_peer(struct daemon *d, const struct connection *c, const char *op,
-		      struct bm_error *err)
-{
-	if (peer_refused(d, c))
-		return bm_fail(err, EPERM, "not-from-inside", NULL,
-			       "process %d runs in a Bench, or has gone before it was seen",
-			       c->pid);
-	if (!c->is_operator)
+	if (c->role == PEER_BENCH)
+		return bm_fail(err, EPERM, "operator", "ask for it: `benchmon request`",
+			       "%s: not from inside a Bench", op);
+	if (c->role == PEER_AGENT)
 		return bm_fail(err, EPERM, "operator",
-			       d->config.operators[0] ? "run it as root, or as one of the operators"
-						      : "run it as root",
-			       "%s: uid %u is no operator", op, c->uid);
-	return 0;
+			       "ask for it: `benchmon request`; an operator confirms",
+			       "%s: uid %u is an agent, and no operator", op, c->uid);
+	return bm_fail(err, EPERM, "operator",
+		       d->config.operators[0] ? "run it as root, or as one of the operators"
+					      : "run it as root",
+		       "%s: uid %u is no operator", op, c->uid);
+}
+
+static int check_peer(struct daemon *d, const struct connection *c, const struct request *request,
+		      const struct bm_message *message, struct bm_error *err)
+{
+	int r = 0;
+
+	/* Nothing of who asks matters for what a stranger may ask. */
+	if (request_allowed(request, PEER_STRANGER))
+		return 0;
+	if (c->role != PEER_BENCH)
+		r = peer_check(d, c, message, err);
+	if (r == 0 &&
+	    (!request_allowed(request, c->role) || (c->role == PEER_BENCH && !door_takes(request))))
+		r = refuse_role(d, c, request->op, err);
+	return r;
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
@@ -150,12 +140,12 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || c->ending || sealing_busy(c->sealing) ||
-	    broker_verify_busy(c))
+	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	    sealing_busy(c->sealing) || broker_verify_busy(c))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);
-	r = request->anyone ? 0 : check_peer(d, c, request->op, err);
+	r = check_peer(d, c, request, message, err);
 	if (r == 0)
 		r = request_check(request, message, err);
 	return r < 0 ? r : request->fn(d, c, message, ret_reply, err);
@@ -186,7 +176,8 @@ void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 		stream_continue(d, c);
 	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || c->dead)
 		return;
-	r = bm_receive(w->fd, &message, &err);
+	r = c->role == PEER_BENCH ? door_receive(d, c, &message, &err)
+				  : bm_receive(w->fd, &message, &err);
 	if (r == -EAGAIN)
 		return;
 	if (r < 0 && !err.code) {
@@ -196,6 +187,8 @@ void on_connection(struct daemon *d, struct watch *w, uint32_t events)
 	clients_touch(d, c);
 	if (r == 0)
 		r = dispatch(d, c, &message, &reply, &err);
+	if (r < 0 && c->role == PEER_BENCH)
+		door_refused(d, c, &err);
 	connection_answer(d, c, r, reply, &err);
 	if (c->streaming && !c->dead)
 		stream_continue(d, c);

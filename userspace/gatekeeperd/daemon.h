@@ -3,6 +3,7 @@
 #ifndef BENCHMON_DAEMON_H
 #define BENCHMON_DAEMON_H
 
+#include <string.h>
 #include <sys/types.h>
 
 #include "audit/ledger.h"
@@ -17,6 +18,7 @@
 #include "policy/source.h"
 #include "protocol/protocol.h"
 
+struct ask;
 struct daemon;
 
 /* What epoll hands back: who it is for. */
@@ -25,7 +27,16 @@ struct watch {
 	void (*ready)(struct daemon *d, struct watch *w, uint32_t events);
 };
 
-/* A grant that has been shown and awaits its confirmation. */
+/* A Bench that is to be made. */
+struct making {
+	bool on;
+	struct bm_limits limits;
+	int64_t seconds;
+	enum bench_exec exec;
+	bool userns;
+};
+
+/* A grant, or a Bench, that has been shown and awaits its confirmation. */
 struct pending {
 	char token[24]; /* "": none */
 	char bench[BM_BENCH_NAME_LEN];
@@ -49,6 +60,8 @@ struct pending {
 	struct grant_hosts hosts;
 	struct grant_broker *broker; /* broker: hosts is where it is reached */
 	int64_t seconds;             /* it ends by itself after so many; 0: not */
+	uint32_t ask, ask_bench;     /* the request that it answers (asks.h); ask 0: none */
+	struct making making;
 };
 
 struct connection {
@@ -56,9 +69,12 @@ struct connection {
 	struct connection *next;
 	pid_t pid;
 	uid_t uid;
-	bool is_operator;
+	gid_t gid;
+	enum peer_role role;
+	uint32_t bench_id; /* of PEER_BENCH; else 0 */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC: when it last said or was told something */
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
+	uint64_t started;  /* its start time, against a reused number; 0: the same */
 	struct pending pending;
 	struct adoption *adoption;    /* adopt.c */
 	struct sealing *sealing;      /* sealing.h */
@@ -68,6 +84,10 @@ struct connection {
 	struct bm_reader reader;
 	/* exec */
 	struct execution *execution;
+	/* The request that it waits for; number 0: it does not. */
+	struct {
+		uint32_t bench_id, number;
+	} awaits;
 	struct ending *ending; /* ending.h: its reply is awaited */
 	bool dead;             /* to be freed when the loop comes round */
 };
@@ -84,7 +104,14 @@ struct execution {
 };
 
 /* What is done by itself when its time has come. */
-enum daemon_timer { TIMER_RECALL, TIMER_LIFETIME, TIMER_ENDING, TIMER_BROKER, DAEMON_TIMERS };
+enum daemon_timer {
+	TIMER_RECALL,
+	TIMER_LIFETIME,
+	TIMER_ENDING,
+	TIMER_ASKS,
+	TIMER_BROKER,
+	DAEMON_TIMERS
+};
 
 struct daemon {
 	struct config config;
@@ -94,8 +121,11 @@ struct daemon {
 	struct bm_ledger *ledger;
 	struct bm_store *store;
 	int state_dir, log_dir;
+	int starting; /* main.c: locked until it can be asked, or can't */
 	int epoll;
 	struct watch listener, launcher, signals, ring, timer;
+	struct watch rubbish; /* rubbish.c: the end of its remover */
+	pid_t remover;        /* 0: none */
 	/* clients.c */
 	struct connection *connections;
 	struct watch idle;
@@ -109,6 +139,8 @@ struct daemon {
 	struct ending *endings;
 	struct init_watch *inits;   /* lifecycle.c */
 	struct broker_run *brokers; /* broker_run.c */
+	struct door *doors;         /* door.h */
+	struct watch door_timer;
 	uint64_t next_token;
 	uint64_t due_ns[DAEMON_TIMERS]; /* what the timer is armed for; 0: not */
 	bool stop, restoring;
@@ -160,6 +192,16 @@ void pending_drop(struct connection *c);
 /* grant.c: shows it and awaits its confirmation; the reply. */
 struct json_object *pending_offer(struct daemon *d, struct connection *c,
 				  const struct bench *bench);
+/* describe.c: the object of C in protocol/README.md. */
+void source_describe(struct json_object *json, const struct bm_source *source);
+/* Whether nothing of what was shown of it has changed; that it is the same inode, its fd says. */
+static inline bool source_same(const struct bm_source *a, const struct bm_source *b)
+{
+	return !strcmp(a->path, b->path) && a->uid == b->uid && a->mode == b->mode;
+}
+/* benches.c: the Bench that has been shown is made; ask: who asked for it. */
+int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, const char *how,
+		   struct json_object **ret_reply, struct bm_error *err);
 /* grant.c: whether it may appear there, and is not granted or the Bench's own already. */
 int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, int fd,
 		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
@@ -180,8 +222,11 @@ void inits_bury(struct daemon *d);
 /* request.c */
 /* "offset" of a request, 0 where it is not there. */
 int offset_of_request(struct json_object *request, size_t *ret, struct bm_error *err);
-int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,
-		     struct bm_error *err);
+/* -EPERM for everybody else; why tells of it in one sentence. */
+int only_root(const struct connection *c, const char *why, struct bm_error *err);
+/* -ENOENT for another user's too, and in the same words. */
+int bench_of_request(struct daemon *d, const struct connection *c, struct json_object *request,
+		     struct bench **ret, struct bm_error *err);
 /* Grants from offset on until the message is full; *ret_next 0 at the end. */
 struct json_object *bench_to_json(struct daemon *d, const struct bench *bench, size_t offset,
 				  bool with_grants, size_t *ret_next);

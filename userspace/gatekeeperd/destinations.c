@@ -255,7 +255,7 @@ const struct grant *sealed_for(const struct bench *bench, const struct bm_destin
 			       const struct grant_host **ret_host)
 {
 	for (const struct grant *g = bench->grants; g; g = g->next) {
-		size_t place = g->profile[0] ? place_of(&g->hosts, d) : g->hosts.place_count;
+		size_t place = g->profile ? place_of(&g->hosts, d) : g->hosts.place_count;
 
 		if (!is_at(&g->hosts, place, d))
 			continue;

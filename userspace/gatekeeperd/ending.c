@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/mounts.h"
 #include "bench/outputs.h"
 #include "bench/pin.h"
@@ -99,7 +100,7 @@ void endings_abandon(struct daemon *d)
 			let_go(e);
 	}
 	for (struct bench *b = d->model.benches; b; b = b->next)
-		if (b->halted)
+		if (b->halted && b->state != BENCH_BROKEN)
 			bm_cgroup_resume(&b->cgroup, false, NULL);
 	endings_bury(d);
 }
@@ -159,18 +160,19 @@ static size_t list_apart(const struct bench *bench, const struct grant *g,
 	return count;
 }
 
-static int open_grant(const struct grant *g, int *ret_fd, struct stat *ret_st, struct bm_error *err)
+static int open_grant(const struct bench *bench, const struct grant *g, int *ret_fd,
+		      struct stat *ret_st, struct bm_error *err)
 {
 	char fstype[32];
 	uint64_t superblock;
-	int r = bm_pin_fstype(g->object, fstype, sizeof(fstype));
+	int r = bm_pin_fstype(bench->id, g->object, fstype, sizeof(fstype));
 
 	if (r == 0 && !is_local(fstype))
 		return bm_fail(err, ENOTSUP, NULL, NULL,
 			       "not looked at: a file system (%s) may keep who reads it waiting",
 			       fstype);
 	if (r == 0)
-		r = bm_pin_open(g->object, &superblock, ret_fd);
+		r = bm_pin_open(bench->id, g->object, &superblock, ret_fd);
 	if (r == 0 && fstat(*ret_fd, ret_st) < 0)
 		r = -errno;
 	if (r < 0)
@@ -199,7 +201,7 @@ static int look_at(struct ending *e, const struct bench *bench, const struct gra
 
 	if (!apart || !names)
 		return bm_fail_errno(err, ENOMEM, "not looked at");
-	r = open_grant(g, &fd, &st, err);
+	r = open_grant(bench, g, &fd, &st, err);
 	if (r < 0)
 		return r;
 	if (bm_time_parse(g->created, &since) < 0)
@@ -260,6 +262,7 @@ static int go_on(struct daemon *d, struct ending *e, struct bench *bench, struct
 		}
 		e->watch = (struct watch){ .fd = e->collecting.socket, .ready = on_looked };
 		if (daemon_watch(d, &e->watch, EPOLLIN) == 0) {
+			STEP(END_LOOKS);
 			endings_review(d);
 			return 0;
 		}
@@ -308,6 +311,7 @@ static void on_looked(struct daemon *d, struct watch *w, uint32_t events)
 	(void)events;
 	daemon_unwatch(d, w);
 	w->fd = -1;
+	STEP(END_LOOKED);
 	if (bench)
 		take_answer(e, bench);
 	else
@@ -358,6 +362,7 @@ int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, co
 	d->endings = e;
 	bench->ends = true;
 	r = halt(bench, err);
+	STEP(END_HALTED);
 	r = r < 0 ? r : go_on(d, e, bench, err);
 	if (r == 0) {
 		e->connection = c;

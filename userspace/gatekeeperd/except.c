@@ -161,6 +161,7 @@ int excepts_mark(struct daemon *d, int fd, struct grant *g, struct bm_error *err
 
 struct visit {
 	struct daemon *d;
+	uint32_t bench;
 	pid_t peer; /* 0: only look */
 };
 
@@ -175,19 +176,21 @@ static int visit(void *ctx, int fd, struct except *e, unsigned at, struct bm_err
 			       "the directories of \"%s\" were moved while it was granted",
 			       bm_escape(e->name, shown, sizeof(shown)));
 	/* The first is pinned as the object itself. */
-	return v->peer && at ? bm_pin(fd, v->peer, true, object, err) : 0;
+	return v->peer && at ? bm_pin(v->bench, fd, v->peer, true, object, NULL, err) : 0;
 }
 
-int excepts_pin(struct daemon *d, int fd, pid_t peer, const struct grant *g, struct bm_error *err)
+int excepts_pin(struct daemon *d, const struct bench *bench, int fd, pid_t peer,
+		const struct grant *g, struct bm_error *err)
 {
-	struct visit v = { d, peer };
+	struct visit v = { d, bench->id, peer };
 
 	return each(fd, g->excepts, g->except_count, visit, &v, err);
 }
 
-int excepts_check(struct daemon *d, int fd, const struct grant *g, struct bm_error *err)
+int excepts_check(struct daemon *d, const struct bench *bench, int fd, const struct grant *g,
+		  struct bm_error *err)
 {
-	struct visit v = { d, 0 };
+	struct visit v = { d, bench->id, 0 };
 
 	return each(fd, g->excepts, g->except_count, visit, &v, err);
 }

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "bench/door.h"
+#include "base/step.h"
 #include "bench/exec.h"
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/lifecycle.h"
@@ -59,6 +61,7 @@ static void on_report(struct daemon *d, struct watch *w, uint32_t events)
 	bm_close(w->fd);
 	w->fd = -1;
 	bm_events_consume(d->kernel);
+	STEP(EXEC_REPORTED);
 	if (x->connection)
 		reply_started(d, x, x->failed ? code : 0);
 	if (x->failed)
@@ -188,7 +191,8 @@ static int environment(const struct bench *bench, struct json_object *given,
 		       struct json_object **ret, struct bm_error *err)
 {
 	static const char *const defaults[][2] = {
-		{ "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
+		{ "PATH",
+		  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" BM_DOOR_PLACE },
 		{ "HOME", "/root" },
 		{ "LANG", "C.UTF-8" },
 	};
@@ -238,6 +242,7 @@ static int start(struct daemon *d, struct connection *c, const struct bm_exec *e
 	x->report = (struct watch){ .fd = -1, .ready = on_report };
 	snprintf(x->command, sizeof(x->command), "%.255s", exec->argv[0]);
 	r = bm_exec_start(exec, &x->pid, &x->exit.fd, &x->report.fd, err);
+	STEP(EXEC_STARTED);
 	if (r < 0) {
 		free(x);
 		return r;
@@ -268,7 +273,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	autofree char **env_list = NULL;
 	struct bench *bench;
 	struct bm_exec exec;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = bench_of_request(d, c, message->json, &bench, err);
 
 	(void)ret_reply; /* given by the report */
 	if (r == 0)
@@ -284,6 +289,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 		r = check_stdio(message->fds, bm_json_bool(message->json, "tty"), err);
 	if (r == 0)
 		r = record_exec(d, bench, argv, c->uid, err);
+	STEP(EXEC_SAID);
 	if (r < 0)
 		return r;
 	exec = (struct bm_exec){

@@ -2,6 +2,8 @@
 /* freeze, the panic button, and thaw: what takes away goes before the ledger, what gives after. */
 #include <errno.h>
 
+#include "base/step.h"
+
 #include "gatekeeperd/lifecycle.h"
 
 static int record(struct daemon *d, const struct bench *bench, const char *event, uid_t uid,
@@ -13,10 +15,10 @@ static int record(struct daemon *d, const struct bench *bench, const char *event
 	return bench_record(d, bench, event, fields, err);
 }
 
-static int bench_to_freeze(struct daemon *d, struct json_object *request, struct bench **ret,
-			   struct bm_error *err)
+static int bench_to_freeze(struct daemon *d, const struct connection *c,
+			   struct json_object *request, struct bench **ret, struct bm_error *err)
 {
-	int r = bench_of_request(d, request, ret, err);
+	int r = bench_of_request(d, c, request, ret, err);
 
 	if (r == 0 && (*ret)->ends)
 		return bm_fail(err, EBUSY, NULL, "wait for it", "Bench %s is being ended",
@@ -41,15 +43,17 @@ int request_freeze(struct daemon *d, struct connection *c, struct bm_message *me
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	struct bench *bench;
-	int r = bench_to_freeze(d, message->json, &bench, err);
+	int r = bench_to_freeze(d, c, message->json, &bench, err);
 
 	if (r == 0)
 		r = bm_cgroup_freeze(&bench->cgroup, true, err);
+	STEP(FREEZE_FROZEN);
 	if (r < 0)
 		return r;
 	if (!bench->frozen) {
 		bench->frozen = true;
 		r = record(d, bench, "freeze", c->uid, err);
+		STEP(FREEZE_SAID);
 		daemon_log(LOG_LEVEL_INFO, "Bench %s frozen", bench->name);
 	}
 	*ret_reply = reply_of(d, bench);
@@ -60,7 +64,7 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 		 struct json_object **ret_reply, struct bm_error *err)
 {
 	struct bench *bench;
-	int r = bench_to_freeze(d, message->json, &bench, err);
+	int r = bench_to_freeze(d, c, message->json, &bench, err);
 
 	if (r == 0 && bench->state == BENCH_BROKEN)
 		r = bm_fail(err, EPERM, "pins", "destroy or detach it",
@@ -70,8 +74,10 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 		return r;
 	if (bench->frozen) {
 		r = record(d, bench, "thaw", c->uid, err);
+		STEP(THAW_SAID);
 		if (r == 0)
 			r = bm_cgroup_freeze(&bench->cgroup, false, err);
+		STEP(THAW_THAWED);
 		if (r < 0)
 			return r;
 		bench->frozen = false;

@@ -8,23 +8,25 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/cover.h"
 #include "bench/relocate.h"
 #include "bench/userns.h"
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/carriers.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/grant_net.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/peer.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/rule_four.h"
@@ -61,9 +63,9 @@ static int check_dest(const struct bench *bench, const char *dest, const struct 
 	if (r < 0)
 		return r;
 	for (const struct grant *g = bench->grants; g; g = g->next) {
-		size_t len = strlen(g->dest);
+		size_t len = g->kind == GRANT_FILE ? strlen(g->dest) : 0;
 
-		if (g->kind != GRANT_FILE || strncmp(dest, g->dest, len))
+		if (!len || strncmp(dest, g->dest, len))
 			continue;
 		if (!dest[len])
 			return bm_fail(err, EEXIST, "destination",
@@ -148,6 +150,8 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	p->writable = !strcmp(rights, "rw");
 	p->idmap = bm_json_bool(message->json, "idmap");
 	r = bm_source_look(message->fds[0], p->writable, c->uid, &p->source, err);
+	if (r == 0)
+		r = peer_may(c, message->fds[0], p->writable, err);
 	if (r < 0)
 		return r;
 	if (dest) {
@@ -168,55 +172,9 @@ static int prepare_file(struct daemon *d, struct connection *c, struct bench *be
 	return r < 0 ? r : secrets_prepare(d, c, bench, p, err);
 }
 
-/*
- * From the files alone: getpwuid(3) may ask a network, and everybody would wait for it. The name is
- * the third field's: "root:x:0:0:..." in both.
- */
-static void name_of(const char *file, unsigned id, char name[64])
-{
-	autofclose FILE *f = fopen(file, "re");
-	char line[1024], wanted[16];
-
-	snprintf(name, 64, "%u", id);
-	snprintf(wanted, sizeof(wanted), "%u", id);
-	while (f && fgets(line, sizeof(line), f)) {
-		char *rest = line, *found = strsep(&rest, ":");
-
-		strsep(&rest, ":");
-		if (rest && !strncmp(rest, wanted, strlen(wanted)) && rest[strlen(wanted)] == ':') {
-			snprintf(name, 64, "%.60s", found);
-			return;
-		}
-	}
-}
-
-static void add_owner(struct json_object *json, const struct bm_source *s)
-{
-	char user[64], group[64], owner[130];
-
-	name_of("/etc/passwd", s->uid, user);
-	name_of("/etc/group", s->gid, group);
-	snprintf(owner, sizeof(owner), "%s:%s", user, group);
-	bm_json_add_string(json, "owner", owner);
-	bm_json_add_int(json, "uid", s->uid);
-	bm_json_add_int(json, "gid", s->gid);
-}
-
 static void describe_file(struct json_object *json, const struct pending *p)
 {
-	const struct bm_source *s = &p->source;
-	char text[32];
-
-	bm_json_add_string(json, "path", s->path);
-	bm_json_add_string(json, "type", s->directory ? "directory" : "file");
-	add_owner(json, s);
-	snprintf(text, sizeof(text), "%04o", s->mode);
-	bm_json_add_string(json, "mode", text);
-	bm_json_add_int(json, "size", (int64_t)s->size);
-	snprintf(text, sizeof(text), "%u:%u", major(s->device), minor(s->device));
-	bm_json_add_string(json, "device", text);
-	bm_json_add_int(json, "inode", (int64_t)s->inode);
-	bm_json_add_string(json, "fstype", s->fstype);
+	source_describe(json, &p->source);
 	bm_json_add_string(json, "dest", p->dest);
 	bm_json_add_string(json, "rights", p->writable ? "rw" : "ro");
 	bm_json_add_bool(json, "idmap", p->idmap);
@@ -230,8 +188,9 @@ static void describe_file(struct json_object *json, const struct pending *p)
 		bm_json_add_bool(json, "unscanned", true);
 }
 
-static struct json_object *describe(const struct pending *p)
+static struct json_object *describe(const struct daemon *d, const struct pending *p)
 {
+	const struct ask *ask = p->ask ? asks_find(&d->model, p->ask_bench, p->ask) : NULL;
 	struct json_object *json = json_object_new_object();
 
 	bm_json_add_string(json, "token", p->token);
@@ -239,6 +198,8 @@ static struct json_object *describe(const struct pending *p)
 	bm_json_add_string(json, "kind", grant_kind_name(p->kind));
 	if (p->seconds)
 		bm_json_add_int(json, "for", p->seconds);
+	if (ask)
+		bm_json_add(json, "request", ask_describe(ask));
 	bm_json_add_bool(json, "egress", grant_kind_is_egress(p->kind));
 	if (p->kind == GRANT_NET)
 		grant_net_describe(json, p);
@@ -259,7 +220,7 @@ struct json_object *pending_offer(struct daemon *d, struct connection *c, const 
 	snprintf(p->token, sizeof(p->token), "%" PRIu64, ++d->next_token);
 	p->bench_id = bench->id;
 	snprintf(p->bench, sizeof(p->bench), "%s", bench->name);
-	shown = describe(p);
+	shown = describe(d, p);
 	rule_four_describe(shown, bench, kind_ways(p->kind, p->secret));
 	bm_json_add(reply, "confirm", shown);
 	return reply;
@@ -285,12 +246,17 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 {
 	struct pending *p = &c->pending;
 	struct bench *bench;
+	struct ask *ask;
 	int r;
 
 	pending_drop(c);
-	r = bench_of_request(d, message->json, &bench, err);
+	r = ask_fill(d, c, message->json, false, &ask, err);
+	if (r == 0)
+		r = bench_of_request(d, c, message->json, &bench, err);
 	if (r == 0)
 		r = bench_usable(bench, err);
+	if (r == 0)
+		ask_take_up(p, ask);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)
 		r = bm_fail(err, EINVAL, "protocol", "give file, net, listen or broker",
 			    "grant: unknown kind");
@@ -312,26 +278,28 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
  * Ids in the object's file system -> ids of the Bench. Its owner's files become the Bench root's;
  * of a caller who is not root only what is the caller's own.
  */
-static int map_ids(const struct bm_target *target, const struct bm_source *s, uid_t caller,
-		   int *ret_map, struct bm_error *err)
+static int map_ids(const struct connection *c, struct bench *bench, const struct bm_source *s,
+		   struct bm_error *err)
 {
-	struct bm_id_map uids = { caller ?: s->uid, target->uid, 1 };
-	struct bm_id_map gids = { s->gid, target->gid, 1 };
+	struct bm_id_map uids = { 0, bench->target.uid, 1 };
+	struct bm_id_map gids = { 0, bench->target.gid, 1 };
 
-	return bm_userns_make(uids, gids, ret_map, err);
+	peer_ids(c, s, &uids.inside, &gids.inside);
+	return bm_id_maps_set(&bench->maps, uids, gids, err);
 }
 
-static int clone_object(struct connection *c, const struct bm_target *target, int *ret_tree,
+static int clone_object(struct connection *c, struct bench *bench, int *ret_tree,
 			struct bm_error *err)
 {
 	struct pending *p = &c->pending;
-	autoclose tree = TAKE_FD(p->tree), map = -1;
+	bool mapped = bench->target.uid && p->idmap;
+	autoclose tree = TAKE_FD(p->tree);
 	int r = p->adopted ? 0 : bm_mount_clone(p->fd, c->pid, &tree, err);
 
-	if (r == 0 && target->uid && p->idmap)
-		r = map_ids(target, &p->source, c->uid, &map, err);
+	if (r == 0 && mapped)
+		r = map_ids(c, bench, &p->source, err);
 	if (r == 0)
-		r = bm_mount_restrict(tree, p->writable, map, err);
+		r = bm_mount_restrict(tree, p->writable, mapped ? bench->maps.userns : -1, err);
 	if (r == 0)
 		*ret_tree = TAKE_FD(tree);
 	return r;
@@ -361,36 +329,45 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 	autoclose tree = -1;
 	int r = bm_source_look(p->fd, p->writable, c->uid, &now, err);
 
+	if (r == -ENOENT)
+		r = -ESTALE;
 	/* What somebody else's confirmation has made of it in between, was not looked at. */
 	if (r == 0 && !p->secret && p->carrier_changes != d->model.carrier_changes)
 		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
 			    "there are more objects that may carry secrets than when it was shown");
 	/* The fd pins the inode; what may have changed is what was shown of it. */
-	if (r == 0 && (strcmp(now.path, p->source.path) || now.uid != p->source.uid ||
-		       now.mode != p->source.mode))
+	if (r == 0 && !source_same(&now, &p->source))
 		r = bm_fail(err, ESTALE, "confirmation", "grant it again",
 			    "the object has changed since it was shown");
 	if (r == 0)
+		r = peer_may(c, p->fd, p->writable, err);
+	if (r == 0)
 		r = grant_check_file(d, bench, p->dest, p->fd, &now, &g->over, err);
 	if (r == 0)
-		r = clone_object(c, target, &tree, err);
+		r = bm_grants_room(d->kernel, 1, err);
+	if (r == 0)
+		r = clone_object(c, bench, &tree, err);
 	if (r == 0)
 		r = bm_object_mark(d->kernel, p->fd, &g->object, err);
 	if (r == 0)
 		r = excepts_mark(d, p->fd, g, err);
+	STEP(GRANT_FILE_MARKED);
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	STEP(GRANT_FILE_SAID);
 	if (r < 0)
 		return r;
 	/* What is adopted was opened where the host has it mounted. */
 	r = nested_begin(d, bench, g->adopted ? 1 : c->pid, p->fd, g, err);
 	if (r == 0)
 		r = carriers_begin(d, bench, g, err);
+	STEP(GRANT_FILE_NESTED);
 	/* What meets it after its end has to be there before: nobody may be when it comes. */
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
 	if (r == 0)
 		r = mount_grant(bench, g, tree, err);
+	STEP(GRANT_FILE_PLACED);
 	if (r == 0) {
 		r = rule_four_begin(d, bench, g, err);
 		if (r == 0)
@@ -398,6 +375,7 @@ static int grant_file(struct daemon *d, struct connection *c, struct bench *benc
 		if (r < 0)
 			bm_mount_take(target, grant_mount_point(g), g->device, g->inode, NULL);
 	}
+	STEP(GRANT_FILE_PUT);
 	if (r < 0)
 		nested_undo(d, bench, g);
 	else
@@ -409,12 +387,13 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 				      const char *how)
 {
 	struct pending *p = &c->pending;
-	struct grant *g = calloc(1, sizeof(*g));
+	BM_CLEANUP(grant_freep) struct grant *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
 	g->number = bench->last_grant + 1;
 	g->kind = p->kind;
+	g->ask = p->ask;
 	g->confirmed_uid = c->uid;
 	snprintf(g->confirmed_how, sizeof(g->confirmed_how), "%s", how);
 	now_text(g->created);
@@ -425,9 +404,14 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 		bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, g->expires);
 	}
 	g->report = p->report;
-	grant_net_take(g, p);
-	snprintf(g->source, sizeof(g->source), "%s", p->source.path);
-	snprintf(g->dest, sizeof(g->dest), "%s", p->dest);
+	if (p->kind == GRANT_FILE) {
+		g->source = strdup(p->source.path);
+		g->dest = strdup(p->dest);
+		if (!g->source || !g->dest)
+			return NULL;
+	}
+	if (grant_net_take(g, p) < 0)
+		return NULL;
 	g->writable = p->writable;
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
@@ -439,7 +423,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->inode = p->source.inode;
 	g->excepts = TAKE_PTR(p->excepts);
 	g->except_count = p->except_count;
-	return g;
+	return TAKE_PTR(g);
 }
 
 /* The number is used up, and the ledger has the grant: it gets its end too. */
@@ -479,6 +463,7 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	const char *token = bm_json_string(message->json, "token");
 	BM_CLEANUP(grant_freep) struct grant *g = NULL;
 	struct bench *bench;
+	struct ask *ask;
 	uint64_t said;
 	bool seals = token && sealing_awaits(c, token);
 	int r;
@@ -490,6 +475,11 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		return bm_fail(err, EINVAL, "protocol", NULL, "confirm: \"how\" is tty or yes");
 	if (seals && !c->sealing->grant)
 		return sealing_confirm(d, c, how, ret_reply, err);
+	r = ask_still(d, &c->pending, &ask, err);
+	if (r < 0)
+		return r;
+	if (c->pending.making.on)
+		return making_confirm(d, c, ask, how, ret_reply, err);
 	bench = model_find_id(&d->model, c->pending.bench_id);
 	if (!bench)
 		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",
@@ -517,6 +507,8 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		/* Of a refusal the ledger need not say anything: on a full disk it has no room. */
 		if (bm_ledger_head(d->ledger)->n != said)
 			record_failed(d, bench, g);
+		ask_answered(d, c, ask, r, said, how, bench, g);
+		bench_forget_maps(bench);
 		if (seals)
 			sealing_undo(d, c->sealing);
 		recall_review(d);
@@ -525,10 +517,13 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 	daemon_log(LOG_LEVEL_INFO, "granted %s/%u", bench->name, g->number);
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "grant", granted_to_json(bench, g));
+	ask_answered(d, c, ask, 0, said, how, bench, g);
 	bench_add_grant(bench, TAKE_PTR(g));
+	STEP(GRANT_KNOWN);
 	if (seals)
 		sealing_settle(d, c->sealing, *ret_reply);
 	recall_regranted(d, bench);
+	STEP(GRANT_REGRANTED);
 	recall_review(d);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/names.h"
@@ -21,7 +22,7 @@ static int check_address(const struct bench *bench, const struct bm_destination 
 			 struct bm_error *err)
 {
 	for (const struct grant *g = bench->grants; g; g = g->next)
-		if (g->kind == GRANT_NET && !g->profile[0] && grant_reaches(g, d))
+		if (g->kind == GRANT_NET && !g->profile && grant_reaches(g, d))
 			return bm_fail(err, EEXIST, "one-grant", NULL,
 				       "%s/%u grants this destination already", bench->name,
 				       g->number);
@@ -35,7 +36,7 @@ static int check_profile(const struct bench *bench, const char *profile, struct 
 	snprintf(remedy, sizeof(remedy), "`benchmon profile refresh %s` brings it up to date",
 		 profile);
 	for (const struct grant *g = bench->grants; g; g = g->next)
-		if (g->kind == GRANT_NET && !strcmp(g->profile, profile))
+		if (grant_is_of_profile(g, profile))
 			return bm_fail(err, EEXIST, "one-grant", remedy,
 				       "%s/%u grants profile %s already", bench->name, g->number,
 				       profile);
@@ -132,14 +133,19 @@ void grant_net_describe(struct json_object *json, const struct pending *p)
 	bm_json_add_bool(json, "private", bm_destination_check(only, false, NULL) < 0);
 }
 
-void grant_net_take(struct grant *g, struct pending *p)
+int grant_net_take(struct grant *g, struct pending *p)
 {
-	memcpy(g->profile, p->profile, sizeof(g->profile));
-	memcpy(g->seal, p->seal, sizeof(g->seal));
+	if (p->profile[0]) {
+		g->profile = strdup(p->profile);
+		g->seal = strdup(p->seal);
+		if (!g->profile || !g->seal)
+			return -ENOMEM;
+	}
 	g->seal_expiry = p->seal_expiry;
 	g->hosts = p->hosts;
 	p->hosts = (struct grant_hosts){};
 	g->broker = TAKE_PTR(p->broker);
+	return 0;
 }
 
 /* Again: another connection may have been quicker since it was shown, or the seal another. */
@@ -150,7 +156,7 @@ static int check_net(struct daemon *d, struct bench *bench, const struct grant *
 	autosealed sealed = {};
 	int r;
 
-	if (!g->profile[0])
+	if (!g->profile)
 		return check_address(bench, &g->hosts.list[0].list[0].to, err);
 	r = check_profile(bench, g->profile, err);
 	if (r == 0)
@@ -167,15 +173,18 @@ int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_
 {
 	int r = check_net(d, bench, g, err);
 
-	if (r == 0 && g->profile[0])
+	if (r == 0 && g->profile)
 		r = hosts_record(d, bench, g->number, &g->hosts, err);
+	STEP(GRANT_NET_HOSTS_SAID);
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	STEP(GRANT_NET_SAID);
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
 	/* Names lead nowhere by themselves. */
 	if (r == 0)
 		r = names_update(d, bench, g, err);
+	STEP(GRANT_NET_NAMED);
 	if (r < 0)
 		return r;
 	r = rule_four_begin(d, bench, g, err);

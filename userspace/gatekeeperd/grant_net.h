@@ -15,7 +15,7 @@ int grant_net_take_sealed(struct pending *p, const struct bm_sealed *sealed);
 /* C of protocol/README.md, the part that only net has. */
 void grant_net_describe(struct json_object *json, const struct pending *p);
 /* From what was shown to what is granted; takes it over. */
-void grant_net_take(struct grant *g, struct pending *p);
+int grant_net_take(struct grant *g, struct pending *p);
 /* Checked again, in the ledger, and then in the kernel. */
 int grant_net(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err);
 

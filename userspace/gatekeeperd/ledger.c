@@ -24,13 +24,13 @@ int request_ledger(struct daemon *d, struct connection *c, struct bm_message *me
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	struct bm_page page = { .bench = bm_json_string(message->json, "bench"),
+				.owner = c->uid,
 				.room = REPLY_ROOM,
 				.newest = bm_ledger_file(d->ledger) };
 	int64_t since, next = 0;
 	struct json_object *list;
 	int r = number_of(message->json, "offset", &page.from, err);
 
-	(void)c;
 	if (r == 0)
 		r = number_of(message->json, "since", &since, err);
 	if (r < 0)
@@ -50,10 +50,11 @@ int request_ledger_rotate(struct daemon *d, struct connection *c, struct bm_mess
 			  struct json_object **ret_reply, struct bm_error *err)
 {
 	char old[64], head[BM_HEAD_TEXT_LEN];
-	int r = ledger_rotate(d, old, err);
+	int r = only_root(c, "the ledger is everybody's: only root begins a new file of it", err);
 
-	(void)c;
 	(void)message;
+	if (r == 0)
+		r = ledger_rotate(d, old, err);
 	if (r < 0)
 		return r;
 	*ret_reply = json_object_new_object();

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/admit.h"
 #include "bench/box.h"
 #include "bench/container.h"
@@ -22,11 +23,15 @@
 #include "bench/powers.h"
 #include "gatekeeperd/adopt.h"
 #include "gatekeeperd/broker.h"
+#include "gatekeeperd/ask.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/owner.h"
 #include "gatekeeperd/recall.h"
+#include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
 #include "network/link.h"
@@ -146,6 +151,9 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 
 	bm_json_add_string(fields, "bench", bench->name);
 	bm_json_add_int(fields, "bench_id", bench->id);
+	/* Each line says whose it is, so that each can be shown to them alone. */
+	if (bench->owner)
+		bm_json_add_int(fields, "owner", bench->owner);
 	json_object_get(fields);
 	r = daemon_record(d, event, fields, err);
 	if (r == 0 && !d->restating)
@@ -154,10 +162,22 @@ int bench_record(struct daemon *d, const struct bench *bench, const char *event,
 	return r;
 }
 
+/* To who has not that one, without its name. */
+static const char *shown_to(const struct bench *bench, const struct bench *other,
+			    char name[BM_BENCH_NAME_LEN + 8])
+{
+	if (!bench_is_of(other, bench->owner))
+		return "a Bench";
+	snprintf(name, BM_BENCH_NAME_LEN + 8, "Bench %s", other->name);
+	return name;
+}
+
 /* One subtree, one Bench: nested ones would each be half of what decides. */
 int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			 const struct bm_cgroup_ref *cgroup, struct bm_error *err)
 {
+	char name[BM_BENCH_NAME_LEN + 8];
+
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		size_t ours = strlen(cgroup->path), theirs = strlen(b->cgroup.path);
 		size_t common = ours < theirs ? ours : theirs;
@@ -166,11 +186,11 @@ int bench_refuse_overlap(struct daemon *d, const struct bench *bench,
 			continue;
 		if (ours == theirs)
 			return bm_fail(err, EEXIST, "one-bench", "detach that first",
-				       "the container is Bench %s already", b->name);
+				       "the container is %s already", shown_to(bench, b, name));
 		if (cgroup->path[common] == '/' || b->cgroup.path[common] == '/')
 			return bm_fail(err, EBUSY, "one-bench", "attach the container itself",
-				       "cgroup %s lies above or below that of Bench %s",
-				       cgroup->path, b->name);
+				       "cgroup %s lies above or below that of %s", cgroup->path,
+				       shown_to(bench, b, name));
 	}
 	return 0;
 }
@@ -200,6 +220,7 @@ static int admit_own(struct daemon *d, struct bench *bench, const struct bm_own_
 		bm_json_add(fields, "detached", json_object_get(bench->detached));
 	}
 	r = bench_record(d, bench, "own-objects", fields, err);
+	STEP(ADMIT_SAID);
 	for (size_t i = 0; r == 0 && i < own->count; i++) {
 		struct bm_grant grant = { .rights = own->list[i].rights }, before;
 		uint64_t object;
@@ -210,6 +231,7 @@ static int admit_own(struct daemon *d, struct bench *bench, const struct bm_own_
 			grant.rights &= before.rights;
 		if (r == 0)
 			r = bm_grant_put(d->kernel, bench->id, object, &grant, err);
+		STEP(ADMIT_ONE);
 	}
 	return r;
 }
@@ -306,6 +328,7 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 /* Undoes bring_up_frozen() as far as it came. */
 static void take_down(struct daemon *d, struct bench *bench)
 {
+	door_close(d, bench);
 	bm_bench_leave(d->kernel, bench->id, NULL);
 	bench_nft_end(bench, NULL);
 }
@@ -332,6 +355,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = bench_hold(d, bench, how->waiting && !how->runtime_root ? how->rootfs : NULL,
 			       err);
+	if (r == 0 && !ours)
+		r = target_is_of(&bench->target, &bench->cgroup, bench->owner, err);
 	if (r == 0)
 		r = bm_admit(&bench->target, &bench->cgroup, how->rootfs || ours, err);
 	/* What benchmon makes shares nothing. */
@@ -342,25 +367,35 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 	if (r == 0)
 		r = collect_own(bench, &own, &foreign, err);
 	if (r == 0)
+		r = bm_grants_room(d->kernel, own.count, err);
+	if (r == 0)
 		r = bench_nft_setup(bench, err);
+	STEP(BRING_UP_NFT);
 	if (r == 0)
 		r = bm_bench_enter(d->kernel, bench->id, bench->cgroup.fd, bench->cgroup.id,
 				   bench->cgroup.level, bench_flags(bench),
 				   (uint32_t)bench->target.inode[BM_NS_USER], err);
+	STEP(BRING_UP_ENTERED);
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)
 		r = bm_strangers_check(d->kernel, bench->id, err);
 	if (r == 0 && !how->waiting)
 		r = recall_attached(d, bench, &foreign, err);
+	STEP(BRING_UP_RECALLED);
 	if (r == 0)
 		r = clear_own(bench, &foreign, how, &own, &gone, err);
+	STEP(BRING_UP_CLEARED);
 	if (bench->exec == EXEC_IMAGE)
 		bm_own_image(&own);
+	/* After that: the client executes in any mode. */
+	if (r == 0)
+		door_open(d, bench, &own);
 	if (r == 0)
 		r = admit_own(d, bench, &own, &gone, err);
 	if (r == 0 && how->waiting)
 		r = mark_init(d, bench, how, err);
+	STEP(BRING_UP_MARKED);
 	if (r < 0)
 		add_detached(&gone, err);
 	memcpy(bench->namespaces, bench->target.inode, sizeof(bench->namespaces));
@@ -390,10 +425,12 @@ int bench_bring_up(struct daemon *d, struct bench *bench, const struct bring_up 
 	bool was;
 	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
+	STEP(BRING_UP_PAUSED);
 	if (r == 0)
 		r = bring_up_frozen(d, bench, how, err);
 	if (r == 0)
 		r = record_ready(d, bench, err);
+	STEP(BRING_UP_SAID);
 	/* A container that was paused stays paused. */
 	if (bm_cgroup_resume(&bench->cgroup, was, err) < 0 && r == 0)
 		r = -EIO;
@@ -422,8 +459,11 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	bench->tearing = true;
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
+	STEP(TEAR_DOWN_KILLED);
 	while (r == 0 && bench->grants)
 		r = grant_revoke(d, bench, nested_first(bench, bench->grants), NULL, err);
+	door_close(d, bench);
+	STEP(TEAR_DOWN_REVOKED);
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
@@ -431,8 +471,10 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	receipt_denials(d, bench);
 	if (r == 0)
 		r = bm_bench_leave(d->kernel, bench->id, err);
+	STEP(TEAR_DOWN_LEFT);
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
 		r = let_go(bench, err);
+	STEP(TEAR_DOWN_LET_GO);
 	/* What is held of it would keep its mounts. */
 	if (r == 0) {
 		bench_release(d, bench);
@@ -456,11 +498,15 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 
 	if (!fields)
 		fields = json_object_new_object();
+	if (r == 0)
+		asks_void(d, bench, "the Bench has ended");
 	/* What never came to be has nothing to tell of. */
 	if (r == 0 && bench->begun && (!reason || strcmp(reason, "half-made")))
 		receipt_write(d, bench, event, fields, reply);
+	STEP(END_RECEIPT);
 	if (r == 0 && bench->begun)
 		r = bench_record(d, bench, event, TAKE_PTR(fields), err);
+	STEP(END_SAID);
 	json_object_put(fields);
 	if (r < 0) {
 		bench->state = BENCH_BROKEN;
@@ -469,6 +515,7 @@ int bench_end_told(struct daemon *d, struct bench *bench, const char *event,
 	}
 	model_remove(&d->model, bench);
 	recall_review(d);
+	rubbish_collect(d);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/network.h"
@@ -188,10 +189,12 @@ int listen_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		r = check_peers(bench, &g->hosts, foreign, err);
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	STEP(LISTEN_SAID);
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
 	if (r == 0)
 		r = bm_bench_listens(d->kernel, bench->cgroup.id, true, err);
+	STEP(LISTEN_FLAGGED);
 	if (r == 0)
 		r = rule_four_begin(d, bench, g, err);
 	if (r == 0)

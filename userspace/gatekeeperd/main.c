@@ -2,12 +2,14 @@
 /* gatekeeperd: start, event loop, end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -23,14 +25,17 @@
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/arguments.h"
 #include "gatekeeperd/broker.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/clients.h"
 #include "gatekeeperd/daemon.h"
 #include "gatekeeperd/doctor.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/record.h"
+#include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/sealing.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
@@ -48,6 +53,28 @@ static int make_dir(const char *path, mode_t mode, int *ret_fd, struct bm_error 
 		return 0;
 	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *ret_fd < 0 ? bm_fail_errno(err, errno, "%s", path) : 0;
+}
+
+/*
+ * One at a time: loading the programs takes seconds, and who came second would only find the ledger
+ * in use. benchmon waits for this lock too, so as to ask the one that is starting and start none.
+ */
+static int begin_start(struct daemon *d, struct bm_error *err)
+{
+	int r = make_dir(BM_RUN_DIR, 0711, &d->starting, err);
+
+	while (r == 0 && flock(d->starting, LOCK_EX) < 0)
+		if (errno != EINTR)
+			r = bm_fail_errno(err, errno, "lock " BM_RUN_DIR);
+	return r;
+}
+
+/* Not by closing it alone: the launcher has been forked with it. */
+static void end_start(struct daemon *d)
+{
+	if (d->starting >= 0)
+		flock(d->starting, LOCK_UN);
+	bm_close(TAKE_FD(d->starting));
 }
 
 /*
@@ -127,6 +154,7 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	lifetime_review(d);
 	endings_review(d);
 	brokers_review(d);
+	asks_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -160,7 +188,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		return bm_fail_errno(err, EIO, "libsodium");
 	umask(022);
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	r = make_dir(BM_RUN_DIR, 0711, NULL, err);
+	r = begin_start(d, err);
 	if (r == 0)
 		r = make_dir(BM_LEDGER_DIR, 0711, &d->state_dir, err);
 	if (r == 0)
@@ -193,11 +221,16 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 		r = daemon_restore(d, err);
 	if (r < 0)
 		return r;
+	/* What loading the programs, and reading the ledger, has left lies about. */
+	malloc_trim(0);
 	d->ring = (struct watch){ .fd = bm_events_fd(d->kernel), .ready = on_ring };
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
-	r = clients_listen(d, socket_path, err);
+	rubbish_collect(d);
+	r = doors_begin(d, err);
+	if (r == 0)
+		r = clients_listen(d, socket_path, err);
 	/* Nobody has been listened to yet. */
 	return r < 0 ? r : daemon_shrink(err);
 }
@@ -238,6 +271,7 @@ static void loop(struct daemon *d)
 		endings_bury(d);
 		inits_bury(d);
 		brokers_bury(d);
+		doors_bury(d);
 		ledger_turn(d);
 	}
 }
@@ -256,6 +290,7 @@ static void finish(struct daemon *d)
 	executions_bury(d);
 	endings_abandon(d);
 	brokers_finish(d);
+	doors_end(d);
 	if (d->socket_path[0])
 		unlink(d->socket_path);
 	while (d->model.benches)
@@ -265,6 +300,7 @@ static void finish(struct daemon *d)
 	bm_close(d->launcher.fd);
 	bm_close(d->signals.fd);
 	bm_close(d->timer.fd);
+	bm_close(d->rubbish.fd);
 	bm_close(d->idle.fd);
 	service_end(&d->service);
 	bm_kernel_close(d->kernel);
@@ -331,13 +367,16 @@ int main(int argc, char **argv)
 			    .service = SERVICE_NONE,
 			    .state_dir = -1,
 			    .log_dir = -1,
+			    .starting = -1,
 			    .epoll = -1,
 			    .listener.fd = -1,
 			    .launcher.fd = -1,
 			    .signals.fd = -1,
 			    .ring.fd = -1,
+			    .rubbish.fd = -1,
 			    .idle.fd = -1,
-			    .timer.fd = -1 };
+			    .timer.fd = -1,
+			    .door_timer.fd = -1 };
 	struct arguments a = { .socket = BM_SOCKET_PATH, .ready = -1 };
 	struct bm_error err = {};
 	int r = arguments_parse(argc, argv, &a);
@@ -363,6 +402,7 @@ int main(int argc, char **argv)
 		r = start(&d, a.socket, &err);
 	if (r < 0)
 		bm_fail_errno(&err, -r, "start");
+	end_start(&d);
 	announce(&d, a.ready, &err);
 	if (r < 0) {
 		daemon_log_error("start", &err);

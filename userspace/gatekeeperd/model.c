@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "bench/box.h"
 #include "gatekeeperd/broker.h"
+#include "gatekeeperd/asks.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/listen.h"
 
@@ -135,27 +136,48 @@ int bench_exec_parse(const char *name, enum bench_exec *ret)
 	return r < 0 ? r : 0;
 }
 
+static struct bench **bucket_of_id(struct model *model, uint32_t id)
+{
+	return &model->by_id[id % MODEL_BUCKETS];
+}
+
+static struct bench **bucket_of_name(struct model *model, const char *name)
+{
+	uint32_t hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return &model->by_name[hash % MODEL_BUCKETS];
+}
+
 struct bench *model_find(struct model *model, const char *name)
 {
-	struct bench *b = model->benches;
+	struct bench *b = *bucket_of_name(model, name);
 
 	while (b && strcmp(b->name, name))
-		b = b->next;
+		b = b->next_name;
 	return b;
+}
+
+struct bench *model_find_of(struct model *model, const char *name, uid_t uid)
+{
+	struct bench *bench = model_find(model, name);
+
+	return bench && bench_is_of(bench, uid) ? bench : NULL;
 }
 
 struct bench *model_find_id(struct model *model, uint32_t id)
 {
-	struct bench *b = model->benches;
+	struct bench *b = *bucket_of_id(model, id);
 
 	while (b && b->id != id)
-		b = b->next;
+		b = b->next_id;
 	return b;
 }
 
 struct bench *model_add(struct model *model, const char *name, uint32_t id)
 {
-	struct bench *bench = calloc(1, sizeof(*bench)), **end = &model->benches;
+	struct bench *bench = calloc(1, sizeof(*bench)), **bucket;
 
 	if (!bench)
 		return NULL;
@@ -163,22 +185,38 @@ struct bench *model_add(struct model *model, const char *name, uint32_t id)
 	bench->id = id;
 	bench->cgroup = BM_CGROUP_NONE;
 	bench->net = -1;
+	bench->agent = BENCH_NO_AGENT;
+	bench->maps.userns = -1;
 	bench->target = BM_TARGET_NONE;
 	if (id > model->last_bench)
 		model->last_bench = id;
-	while (*end)
-		end = &(*end)->next;
-	*end = bench;
+	*(model->last ? &model->last->next : &model->benches) = bench;
+	model->last = bench;
+	bucket = bucket_of_id(model, id);
+	bench->next_id = *bucket;
+	*bucket = bench;
+	bucket = bucket_of_name(model, bench->name);
+	bench->next_name = *bucket;
+	*bucket = bench;
 	return bench;
 }
 
 void model_remove(struct model *model, struct bench *bench)
 {
-	struct bench **at = &model->benches;
+	struct bench **at = &model->benches, *before = NULL;
 
-	while (*at != bench)
-		at = &(*at)->next;
+	for (; *at != bench; at = &(*at)->next)
+		before = *at;
 	*at = bench->next;
+	asks_remove_bench(model, bench->id);
+	if (model->last == bench)
+		model->last = before;
+	for (at = bucket_of_id(model, bench->id); *at != bench;)
+		at = &(*at)->next_id;
+	*at = bench->next_id;
+	for (at = bucket_of_name(model, bench->name); *at != bench;)
+		at = &(*at)->next_name;
+	*at = bench->next_name;
 	while (bench->grants)
 		bench_remove_grant(bench, bench->grants);
 	bench_forget_revoked(bench);
@@ -187,6 +225,7 @@ void model_remove(struct model *model, struct bench *bench)
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
 	bm_close(bench->net);
+	bm_close(bench->maps.userns);
 	json_object_put(bench->detached);
 	json_object_put(bench->history);
 	json_object_put(bench->outputs);
@@ -198,12 +237,13 @@ void model_remove(struct model *model, struct bench *bench)
 
 int model_free_slot(const struct model *model, uint32_t *ret_slot)
 {
-	for (uint32_t slot = 0; slot < BM_ID_SLOTS; slot++) {
-		const struct bench *b = model->benches;
+	bool taken[BM_ID_SLOTS] = {};
 
-		while (b && (b->origin != ORIGIN_CREATED || b->slot != slot))
-			b = b->next;
-		if (!b) {
+	for (const struct bench *b = model->benches; b; b = b->next)
+		if (b->origin == ORIGIN_CREATED && b->slot < BM_ID_SLOTS)
+			taken[b->slot] = true;
+	for (uint32_t slot = 0; slot < BM_ID_SLOTS; slot++) {
+		if (!taken[slot]) {
 			*ret_slot = slot;
 			return 0;
 		}
@@ -247,6 +287,7 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 	*end = grant;
 	grant->next = NULL;
 	bench->grant_count++;
+	bench->expiring += grant->expiry_ns != 0;
 	if (grant->number > bench->last_grant)
 		bench->last_grant = grant->number;
 }
@@ -254,6 +295,10 @@ void bench_add_grant(struct bench *bench, struct grant *grant)
 void grant_free(struct grant *grant)
 {
 	if (grant) {
+		free(grant->source);
+		free(grant->dest);
+		free(grant->profile);
+		free(grant->seal);
 		free(grant->excepts);
 		hosts_done(&grant->hosts);
 		hosts_done(&grant->next_hosts);
@@ -269,10 +314,25 @@ static void unlink_grant(struct grant **at, const struct grant *grant)
 	*at = grant->next;
 }
 
-void bench_remove_grant(struct bench *bench, struct grant *grant)
+void bench_forget_maps(struct bench *bench)
+{
+	if (bench->grants)
+		return;
+	bm_close(bench->maps.userns);
+	bench->maps.userns = -1;
+}
+
+static void unlink_from_grants(struct bench *bench, const struct grant *grant)
 {
 	unlink_grant(&bench->grants, grant);
 	bench->grant_count--;
+	bench->expiring -= grant->expiry_ns != 0;
+	bench_forget_maps(bench);
+}
+
+void bench_remove_grant(struct bench *bench, struct grant *grant)
+{
+	unlink_from_grants(bench, grant);
 	grant_free(grant);
 }
 
@@ -297,8 +357,7 @@ void bench_close_grant(struct bench *bench, struct grant *grant)
 
 	if (before)
 		bench_remove_closed(bench, before);
-	unlink_grant(&bench->grants, grant);
-	bench->grant_count--;
+	unlink_from_grants(bench, grant);
 	grant->closed = true;
 	grant->next = bench->closed;
 	bench->closed = grant;
@@ -306,8 +365,7 @@ void bench_close_grant(struct bench *bench, struct grant *grant)
 
 void bench_retire_grant(struct bench *bench, struct grant *grant)
 {
-	unlink_grant(&bench->grants, grant);
-	bench->grant_count--;
+	unlink_from_grants(bench, grant);
 	grant->next = bench->revoked;
 	bench->revoked = grant;
 }
@@ -336,7 +394,7 @@ struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_des
 struct json_object *grant_to_json(const struct bench *bench, const struct grant *g)
 {
 	struct json_object *json = json_object_new_object(), *by = json_object_new_object();
-	char id[BM_GRANT_ID_LEN], destination[BM_DESTINATION_LEN];
+	char id[ASK_ID_LEN], destination[BM_DESTINATION_LEN];
 
 	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
 	bm_json_add_string(json, "id", id);
@@ -351,7 +409,11 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add(json, "confirmed", by);
 	if (g->with_secret)
 		bm_json_add_bool(json, "with_secret", true);
-	if (g->kind == GRANT_NET && g->profile[0]) {
+	if (g->ask) {
+		snprintf(id, sizeof(id), "%s/r%u", bench->name, g->ask);
+		bm_json_add_string(json, "request", id);
+	}
+	if (g->kind == GRANT_NET && g->profile) {
 		bm_json_add_string(json, "profile", g->profile);
 		grant_seal_to_json(json, g);
 		bm_json_add(json, "hosts", hosts_to_json(&g->hosts));
@@ -400,6 +462,16 @@ static bool take_string(struct json_object *json, const char *key, char *to, siz
 	return value && (size_t)snprintf(to, size, "%s", value) < size;
 }
 
+static bool own_string(struct json_object *json, const char *key, char **ret, size_t size)
+{
+	const char *value = bm_json_string(json, key);
+
+	if (!value || strlen(value) >= size)
+		return false;
+	*ret = strdup(value);
+	return *ret;
+}
+
 static bool file_from_json(struct json_object *json, struct grant *g)
 {
 	const char *on_revoke = bm_json_string(json, "on_revoke");
@@ -407,8 +479,8 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	struct json_object *excepts;
 	int64_t object, device, inode;
 
-	if (!take_string(json, "source", g->source, sizeof(g->source)) ||
-	    !take_string(json, "dest", g->dest, sizeof(g->dest)) || !rights ||
+	if (!own_string(json, "source", &g->source, PATH_MAX) ||
+	    !own_string(json, "dest", &g->dest, DEST_LEN) || !rights ||
 	    bm_json_int(json, "object", &object) < 0 || bm_json_int(json, "device", &device) < 0 ||
 	    bm_json_int(json, "inode", &inode) < 0 ||
 	    (strcmp(rights, "rw") && strcmp(rights, "ro")))
@@ -440,9 +512,13 @@ void grant_seal_to_json(struct json_object *json, const struct grant *g)
 
 int grant_seal_from_json(struct json_object *json, struct grant *g)
 {
-	return take_string(json, "seal", g->seal, sizeof(g->seal)) &&
-			       bm_json_int(json, "seal_expiry", &g->seal_expiry) == 0 &&
-			       g->seal_expiry > 0
+	char *seal = NULL;
+
+	if (!own_string(json, "seal", &seal, BM_SEAL_DIGEST_LEN))
+		return -EBADMSG;
+	free(g->seal);
+	g->seal = seal;
+	return bm_json_int(json, "seal_expiry", &g->seal_expiry) == 0 && g->seal_expiry > 0
 		       ? 0
 		       : -EBADMSG;
 }
@@ -472,6 +548,9 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 		return -EBADMSG;
 	g->confirmed_uid = (uint32_t)uid;
 	g->with_secret = bm_json_bool(json, "with_secret");
+	id = bm_json_string(json, "request");
+	if (id && ask_id_parse(id, bench, &g->ask) < 0)
+		return -EBADMSG;
 	if (bm_json_int(json, "expiry_ns", &expiry) == 0) {
 		g->expiry_ns = (uint64_t)expiry;
 		if (!take_string(json, "expires", g->expires, sizeof(g->expires)))
@@ -489,7 +568,7 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 
 		if (r < 0 || hosts_of_address(&endpoint, &g->hosts) < 0)
 			return r < 0 ? r : -ENOMEM;
-	} else if (take_string(json, "profile", g->profile, sizeof(g->profile))) {
+	} else if (own_string(json, "profile", &g->profile, BM_PROFILE_NAME_LEN)) {
 		if (grant_seal_from_json(json, g) < 0)
 			return -EBADMSG;
 	} else {

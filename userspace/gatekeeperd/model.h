@@ -6,13 +6,16 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/names.h"
 #include "bench/cgroup.h"
 #include "bench/limits.h"
 #include "bench/target.h"
+#include "bench/userns.h"
 #include "gatekeeperd/backoff.h"
+#include "gatekeeperd/bucket.h"
 #include "network/address.h"
 #include "policy/seal.h"
 
@@ -79,9 +82,9 @@ struct grant {
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
 	bool with_secret; /* confirmed beside one, or as one beside a broker */
+	uint32_t ask;     /* the number of the request that it answers; 0: of none */
 	/* file */
-	char source[PATH_MAX];
-	char dest[DEST_LEN];
+	char *source, *dest; /* NULL but for these */
 	bool writable, directory, idmap;
 	bool over;      /* mounted over itself, within another grant's destination */
 	bool closed;    /* revoked, and its tombstone stays: it lies in what is granted */
@@ -95,18 +98,20 @@ struct grant {
 	struct except *excepts;
 	size_t except_count;
 	/* net */
-	char profile[BM_PROFILE_NAME_LEN]; /* "": one address */
-	char seal[BM_SEAL_DIGEST_LEN];     /* what was granted of it */
-	int64_t seal_expiry;               /* seconds of CLOCK_REALTIME; 0: none */
+	char *profile;                 /* NULL: one address */
+	char *seal;                    /* what was granted of it */
+	int64_t seal_expiry;           /* seconds of CLOCK_REALTIME; 0: none */
 	struct grant_hosts hosts;      /* listen: one without a name, whose addresses may come in */
 	struct grant_broker *broker;   /* broker.h; its hosts are the endpoint */
 	struct grant_hosts next_hosts; /* in the midst of a refresh: both are the ledger's */
 };
 
 struct bench {
-	struct bench *next;
+	struct bench *next, *next_id, *next_name; /* of all; and of those with the same hash */
 	char name[BM_BENCH_NAME_LEN];
 	uint32_t id;
+	uid_t owner;   /* who made or attached it: nobody else but root sees it */
+	uid_t agent;   /* who asked for it, and runs things in it; BENCH_NO_AGENT */
 	uint32_t slot; /* of the host id ranges, created ones */
 	enum bench_origin origin;
 	enum bench_state state;
@@ -118,6 +123,7 @@ struct bench {
 	uint64_t namespaces[BM_NS_MAX]; /* their numbers, as the ledger has them */
 	uint32_t shared;                /* 1 << BM_NS_*: others outside of it were in those too */
 	int net;                        /* its network, where shared: that outlives its init */
+	struct bm_id_maps maps;         /* of the grant before: most often of the next, too */
 	bool userns;                    /* it may make user namespaces */
 	bool ends;                      /* ending.c: it takes no grant and no execution any more */
 	bool halted;                    /* and was frozen for that */
@@ -131,6 +137,8 @@ struct bench {
 	char created[40];
 	uint32_t last_grant;          /* the highest number ever used */
 	uint32_t ever;                /* rule_four.h: enum way, of all it ever had */
+	uint32_t last_ask;            /* the same of what was asked for */
+	struct bucket asks_rate;      /* of what it asks for itself */
 	bool begun;                   /* the ledger has its beginning, so it needs an end */
 	bool walled;                  /* table inet benchmon in its network is ours */
 	bool linked;                  /* has a veth pair of ours */
@@ -141,6 +149,7 @@ struct bench {
 	struct json_object *standing; /* record.h: what the next file of the ledger says again */
 	struct grant *grants;
 	size_t grant_count;
+	size_t expiring;       /* of these */
 	struct grant *revoked; /* file grants of which something may still be held */
 	bool recalling;        /* something is held of what is not granted */
 	struct backoff review; /* of looking whether that is still so */
@@ -158,13 +167,28 @@ struct bench {
 	struct json_object *denials; /* NULL: not known */
 };
 
+#define BENCH_NO_AGENT ((uid_t)-1)
+
+/* Who asks from outside, and how often. */
+#define ASKERS_MAX 64
+struct asker {
+	uid_t uid;
+	struct bucket rate;
+};
+/* A line of the ledger, and an entry of the kernel's tables, names its Bench. */
+#define MODEL_BUCKETS 1024
+
 struct model {
-	struct bench *benches;
+	struct bench *benches, *last; /* in the order of their ids */
+	struct bench *by_id[MODEL_BUCKETS], *by_name[MODEL_BUCKETS];
 	uint32_t last_bench;      /* the highest id ever used */
 	struct carrier *carriers; /* carriers.h */
 	size_t carrier_count;
 	uint32_t last_carrier;
 	uint64_t carrier_changes; /* so many were added since the start */
+	struct ask *asks;         /* asks.h; the oldest first */
+	uint32_t last_ask;        /* the highest number ever used of those for a Bench itself */
+	struct asker askers[ASKERS_MAX];
 };
 
 const char *grant_kind_name(enum grant_kind kind);
@@ -183,6 +207,13 @@ int bench_shared_parse(struct json_object *list, uint32_t *ret);
 
 struct bench *model_find(struct model *model, const char *name);
 struct bench *model_find_id(struct model *model, uint32_t id);
+/* Root has all, everybody else what is theirs. */
+static inline bool bench_is_of(const struct bench *bench, uid_t uid)
+{
+	return uid == 0 || bench->owner == uid;
+}
+/* The same as model_find(), and for who has not this one: there is none of that name. */
+struct bench *model_find_of(struct model *model, const char *name, uid_t uid);
 /* A new Bench in the model, or NULL when out of memory. */
 struct bench *model_add(struct model *model, const char *name, uint32_t id);
 void model_remove(struct model *model, struct bench *bench);
@@ -199,6 +230,8 @@ void bench_remove_grant(struct bench *bench, struct grant *grant);
 /* From the grants to the revoked ones. */
 void bench_retire_grant(struct bench *bench, struct grant *grant);
 void bench_forget_revoked(struct bench *bench);
+/* Without a grant nothing is held for the next. */
+void bench_forget_maps(struct bench *bench);
 /* From the grants to the closed ones, in place of one of the same object. */
 void bench_close_grant(struct bench *bench, struct grant *grant);
 struct grant *bench_closed_object(const struct bench *bench, uint64_t object);
@@ -233,6 +266,13 @@ static inline bool grant_has_destinations(const struct grant *grant)
 static inline bool grant_has_way(const struct grant *grant)
 {
 	return grant->kind == GRANT_NET || grant->kind == GRANT_LISTEN;
+}
+
+/* Of that profile; NULL is none. */
+static inline bool grant_is_of_profile(const struct grant *grant, const char *profile)
+{
+	return grant->kind == GRANT_NET && grant->profile && profile &&
+	       !strcmp(grant->profile, profile);
 }
 
 /* The kernel's key of a destination. */

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/lifecycle.h"
@@ -183,8 +184,10 @@ static int mount_file(struct daemon *d, const struct provided *what, struct benc
 	bm_json_add_string(fields, "path", what->path);
 	bm_json_add_int(fields, "object", (int64_t)object);
 	r = bench_record(d, bench, "names", fields, err);
+	STEP(NAMES_SAID);
 	if (r == 0)
 		r = place(what, bench, tree, err);
+	STEP(NAMES_PLACED);
 	return r < 0 ? r : bm_grant_put(d->kernel, bench->id, object, &entry, err);
 }
 
@@ -209,6 +212,7 @@ static int take_away(struct daemon *d, const struct provided *what, struct bench
 		r = bm_grant_drop(d->kernel, bench->id, object);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "grants");
+	STEP(NAMES_DROPPED);
 	if (fd >= 0 && fstat(fd, &st) == 0 && bench_alive(bench))
 		r = bm_mount_take(&bench->target, NULL, st.st_dev, st.st_ino, err);
 	if (r == 0)
@@ -226,6 +230,7 @@ static int provide(struct daemon *d, const struct provided *what, struct bench *
 	if (!text)
 		return *there ? take_away(d, what, bench, there, err) : 0;
 	r = store(what, bench, text, &fd, err);
+	STEP(NAMES_STORED);
 	if (r == 0 && !*there)
 		r = mount_file(d, what, bench, fd, err);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "bench/pin.h"
 
 static bool holds(const struct grant *list, uint64_t object)
@@ -21,28 +22,29 @@ static bool holds(const struct grant *list, uint64_t object)
 	return false;
 }
 
-/* Ids are global: an object may be granted in several Benches, and has one pin. */
 static bool wanted(void *ctx, uint64_t object)
 {
-	const struct model *model = ctx;
+	const struct bench *bench = ctx;
 
-	for (const struct bench *b = model->benches; b; b = b->next)
-		if (holds(b->grants, object) || holds(b->closed, object))
-			return true;
-	return false;
+	return holds(bench->grants, object) || holds(bench->closed, object);
+}
+
+static void sweep(struct bench *bench)
+{
+	struct bm_error err = {};
+
+	if (bm_pins_sweep(bench->id, wanted, bench, &err) < 0)
+		daemon_log_error("remove pins", &err);
+}
+
+static bool is_bench(void *ctx, uint64_t id)
+{
+	return id <= UINT32_MAX && model_find_id(ctx, (uint32_t)id);
 }
 
 int nested_sweep(struct daemon *d, struct bm_error *err)
 {
-	return bm_pins_sweep(wanted, &d->model, err);
-}
-
-static void sweep(struct daemon *d)
-{
-	struct bm_error err = {};
-
-	if (nested_sweep(d, &err) < 0)
-		daemon_log_error("remove pins", &err);
+	return bm_pins_only(is_bench, &d->model, err);
 }
 
 /* Some object of list lies in g's, or g's in one of theirs. */
@@ -90,24 +92,25 @@ int nested_begin(struct daemon *d, struct bench *bench, pid_t peer, int fd, stru
 		 struct bm_error *err)
 {
 	automounts pins = {};
-	int r = bm_pin(fd, peer, g->directory, g->object, err);
+	int r = excepts_pin(d, bench, fd, peer, g, err);
 
+	STEP(GRANT_EXCEPTS_PINNED);
 	if (r == 0)
-		r = excepts_pin(d, fd, peer, g, err);
+		r = bm_pin(bench->id, fd, peer, g->directory, g->object, &pins, err);
+	STEP(GRANT_FILE_PINNED);
 	if (r == 0)
 		r = excepts_put(d, bench, g, g, NULL, err);
+	STEP(GRANT_EXCEPTS_PUT);
 	/* From here on nobody in the Bench can move them; nobody has meanwhile. */
 	if (r == 0)
-		r = excepts_check(d, fd, g, err);
-	if (r == 0)
-		r = bm_pins_read(&pins, err);
+		r = excepts_check(d, bench, fd, g, err);
 	return r < 0 ? r : nest_if_needed(d, bench, g, &pins, err);
 }
 
 void nested_undo(struct daemon *d, struct bench *bench, struct grant *g)
 {
 	excepts_put(d, bench, g, NULL, NULL, NULL);
-	sweep(d);
+	sweep(bench);
 }
 
 /* g is not in the model yet. What was closed is granted again; only g's own exceptions count. */
@@ -131,6 +134,7 @@ static int let_go(struct daemon *d, struct bench *bench, const struct grant *g,
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "grants");
+	STEP(REVOKE_FILE_DROPPED);
 	return excepts_put(d, bench, g, NULL, g, err);
 }
 
@@ -148,9 +152,10 @@ int nested_release(struct daemon *d, struct bench *bench, struct grant *g, struc
 
 	if (!only_file_grant(bench, g)) {
 		/* Without pins to look at it stays closed. */
-		bm_pins_read(&pins, NULL);
+		bm_pins_read(bench->id, &pins, NULL);
 		g->closed = restricts(&pins, bench, g);
 	}
+	STEP(REVOKE_FILE_NESTED);
 	return g->closed ? 0 : let_go(d, bench, g, err);
 }
 
@@ -159,7 +164,7 @@ static void reopen(struct daemon *d, struct bench *bench)
 	automounts pins = {};
 	struct grant *next;
 
-	bm_pins_read(&pins, NULL);
+	bm_pins_read(bench->id, &pins, NULL);
 	for (struct grant *g = bench->closed; g; g = next) {
 		struct bm_error err = {};
 
@@ -183,11 +188,12 @@ void nested_revoked(struct daemon *d, struct bench *bench, struct grant *g)
 		bench_retire_grant(bench, g);
 	else
 		bench_remove_grant(bench, g);
+	STEP(REVOKE_FORGOTTEN);
 	if (!file)
 		return;
 	if (bench->closed)
 		reopen(d, bench);
-	sweep(d);
+	sweep(bench);
 }
 
 struct grant *nested_first(struct bench *bench, struct grant *g)
@@ -229,8 +235,11 @@ int nested_adopt(struct daemon *d, struct bench *bench, struct bm_error *err)
 	struct bm_grant tombstone = {};
 	automounts pins = {};
 	struct grant *next;
-	int r = bm_pins_read(&pins, err);
+	int r;
 
+	if (!bench->last_grant)
+		return 0;
+	r = bm_pins_read(bench->id, &pins, err);
 	for (struct grant *g = bench->closed; r == 0 && g; g = next) {
 		next = g->next;
 		tombstone.grant = g->number;
@@ -250,5 +259,7 @@ int nested_adopt(struct daemon *d, struct bench *bench, struct bm_error *err)
 	for (struct grant *g = bench->grants; r == 0 && g; g = g->next)
 		if (g->kind == GRANT_FILE)
 			r = adopt(d, bench, g, &pins, err);
+	if (r == 0 && bm_pins_beyond(&pins, wanted, bench))
+		sweep(bench);
 	return r;
 }

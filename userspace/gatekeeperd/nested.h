@@ -13,8 +13,10 @@ int excepts_prepare(struct json_object *request, struct pending *p, struct bm_er
 /* Marks the directories that the excepted names are in; the first is g->object. */
 int excepts_mark(struct daemon *d, int fd, struct grant *g, struct bm_error *err);
 /* Pins them; -ESTALE: other directories are there by now. */
-int excepts_pin(struct daemon *d, int fd, pid_t peer, const struct grant *g, struct bm_error *err);
-int excepts_check(struct daemon *d, int fd, const struct grant *g, struct bm_error *err);
+int excepts_pin(struct daemon *d, const struct bench *bench, int fd, pid_t peer,
+		const struct grant *g, struct bm_error *err);
+int excepts_check(struct daemon *d, const struct bench *bench, int fd, const struct grant *g,
+		  struct bm_error *err);
 /*
  * Each name of g becomes what the Bench's grants, the closed ones too, and more (or NULL) make of
  * it, without: not those of without. The strictest of them all, none: dropped.
@@ -45,7 +47,7 @@ struct grant *nested_first(struct bench *bench, struct grant *g);
 
 /* After a restart: what restricts is put up again; -EPERM where that can't be. */
 int nested_adopt(struct daemon *d, struct bench *bench, struct bm_error *err);
-/* Removes the pins of what no Bench has. */
+/* Removes the pins of Benches that are none any more. */
 int nested_sweep(struct daemon *d, struct bm_error *err);
 
 #endif

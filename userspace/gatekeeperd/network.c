@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "network/endpoint.h"
 #include "network/link.h"
 
@@ -142,6 +143,7 @@ static int put_all(struct daemon *d, struct bench *bench, const struct reach *re
 
 		if (!is_open_longer(bench, reach, &list[i]))
 			r = bm_dest_put(d->kernel, &key, &dest, err);
+		STEP(NET_PUT_ONE);
 	}
 	return r;
 }
@@ -156,6 +158,7 @@ int net_change_nft(const struct bench *bench, const struct bm_nft *nft,
 	bool within = count && bm_endpoint_is(&list[0]);
 	int r = !within && bench_link_nft(bench, &link) ? change(&link, list, count, err) : 0;
 
+	STEP(NET_NFT_OF_LINK);
 	return r < 0 ? r : change(nft, list, count, err);
 }
 
@@ -201,8 +204,10 @@ static int open_all(struct daemon *d, struct bench *bench, const struct grant *g
 {
 	int r = make_ways(bench, to, count, nft->netns, err);
 
+	STEP(NET_WAY_MADE);
 	if (r == 0)
 		r = net_change_nft(bench, nft, to, count, bm_nft_add, err);
+	STEP(NET_NFT_OPENED);
 	return r < 0 ? r : put_all(d, bench, &(struct reach){ g, NULL }, list, count, err);
 }
 

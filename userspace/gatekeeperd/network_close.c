@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/recall.h"
 #include "network/link.h"
@@ -57,6 +58,7 @@ static int end_traffic(void *arg, struct bm_error *err)
 	struct closing *c = arg;
 
 	end_sockets(c);
+	STEP(CLOSE_SOCKETS);
 	return net_change_nft(c->bench, &c->nft, c->list, c->count, bm_nft_remove, err);
 }
 
@@ -78,6 +80,7 @@ static int close_destinations(struct daemon *d, struct closing *c, struct json_o
 {
 	int r = each_dest(d, c, bm_dest_close);
 
+	STEP(CLOSE_BEGUN);
 	if (r == 0)
 		r = bm_kernel_settle();
 	if (r < 0)
@@ -88,7 +91,9 @@ static int close_destinations(struct daemon *d, struct closing *c, struct json_o
 		r = bench_alive(c->bench) ? 0 : recall_end_outlived(c->bench, found, err);
 	if (r < 0)
 		return r;
+	STEP(CLOSE_ENDED);
 	r = each_dest(d, c, bm_dest_drop);
+	STEP(CLOSE_DROPPED);
 	return r < 0 ? bm_fail_errno(err, -r, "destinations") : 0;
 }
 
@@ -155,6 +160,7 @@ int bench_net_revoke(struct daemon *d, struct bench *bench, const struct reach *
 		others += other != reach->grant && grant_has_way(other);
 	if (!others && bench->linked) {
 		r = bm_link_destroy(bench->id, err);
+		STEP(CLOSE_LINK_GONE);
 		if (r < 0)
 			return r;
 		bench->linked = false;

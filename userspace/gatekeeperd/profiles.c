@@ -103,8 +103,8 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 	return 0;
 }
 
-void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next,
-		     struct json_object *reply)
+void profile_changed(struct daemon *d, uid_t uid, const struct bm_sealed *old,
+		     const struct bm_sealed *next, struct json_object *reply)
 {
 	static const char *const words[] = {
 		[BM_SEAL_ADDED] = "added", [BM_SEAL_KEPT] = "kept", [BM_SEAL_DROPPED] = "dropped"
@@ -118,17 +118,17 @@ void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct
 	daemon_log(LOG_LEVEL_INFO, "profile %s sealed: addresses %s %zu, %s %zu, %s %zu",
 		   next->name, words[BM_SEAL_ADDED], of[BM_SEAL_ADDED], words[BM_SEAL_KEPT],
 		   of[BM_SEAL_KEPT], words[BM_SEAL_DROPPED], of[BM_SEAL_DROPPED]);
-	bm_json_add(reply, "refreshed", grants_refresh(d, next));
+	bm_json_add(reply, "refreshed", grants_refresh(d, next, uid));
 }
 
-struct json_object *profile_users(const struct daemon *d, const char *name)
+struct json_object *profile_users(const struct daemon *d, uid_t uid, const char *name)
 {
 	struct json_object *list = json_object_new_array();
 	char id[BM_GRANT_ID_LEN];
 
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		for (const struct grant *g = b->grants; g; g = g->next) {
-			if (g->kind != GRANT_NET || strcmp(g->profile, name) ||
+			if (!bench_is_of(b, uid) || !grant_is_of_profile(g, name) ||
 			    json_object_array_length(list) == PROFILE_USERS)
 				continue;
 			snprintf(id, sizeof(id), "%s/%u", b->name, g->number);
@@ -326,6 +326,14 @@ static void add_names(struct names *names, int fd, bool seals)
 		add_name(names, entry->d_name, seals);
 }
 
+/* To which single hosts others were let out is theirs to know. */
+static bool shows(const struct daemon *d, uid_t uid, const char *name)
+{
+	autojson *users = uid && bm_one_is(name) ? profile_users(d, uid, name) : NULL;
+
+	return !users || json_object_array_length(users);
+}
+
 int request_profile_ls(struct daemon *d, struct connection *c, struct bm_message *message,
 		       struct json_object **ret_reply, struct bm_error *err)
 {
@@ -336,7 +344,6 @@ int request_profile_ls(struct daemon *d, struct connection *c, struct bm_message
 	size_t offset;
 	int r = offset_of_request(message->json, &offset, err);
 
-	(void)c;
 	if (r == 0 && !names.list)
 		r = -ENOMEM;
 	if (r < 0) {
@@ -354,6 +361,8 @@ int request_profile_ls(struct daemon *d, struct connection *c, struct bm_message
 	for (size_t i = 0; i < names.count; i++) {
 		struct look look = {};
 
+		if (!shows(d, c->uid, names.list[i]))
+			continue;
 		look_at(d, names.list[i], &look);
 		json_object_array_add(items, look_to_json(&look, names.list[i]));
 		look_done(&look);

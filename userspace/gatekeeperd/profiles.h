@@ -25,15 +25,15 @@ int profile_sealed(struct daemon *d, const char *name, struct bm_sealed *ret, st
 
 /*
  * next has taken the place of old (NULL: there was none), on disk and in the ledger. What running
- * Benches have been granted of the profile follows from here; the reply says of which: R of
- * protocol/README.md.
+ * Benches of uid's have been granted of the profile follows from here; the reply says of which: R
+ * of protocol/README.md.
  */
-void profile_changed(struct daemon *d, const struct bm_sealed *old, const struct bm_sealed *next,
-		     struct json_object *reply);
+void profile_changed(struct daemon *d, uid_t uid, const struct bm_sealed *old,
+		     const struct bm_sealed *next, struct json_object *reply);
 
-/* The grants of running Benches that are of it, as "b1/3"; at most PROFILE_USERS. */
+/* The grants of running Benches of uid's that are of it, as "b1/3"; at most PROFILE_USERS. */
 #define PROFILE_USERS 64
-struct json_object *profile_users(const struct daemon *d, const char *name);
+struct json_object *profile_users(const struct daemon *d, uid_t uid, const char *name);
 
 /* "2026-01-31T12:00:00.000000000Z" of a time of struct bm_sealed, under key. */
 void profile_add_time(struct json_object *json, const char *key, int64_t seconds);

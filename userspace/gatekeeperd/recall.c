@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/held.h"
 #include "bench/mounts.h"
 #include "bench/pin.h"
@@ -234,7 +235,7 @@ static int find_object(struct bench *bench, struct grant *g, struct bm_held_obje
 	if (r > 0)
 		r = bm_target_mounts(&bench->target, &mounts, err);
 	else if (r == 0)
-		bm_pin_open(g->object, &ret->superblock, ret_fd);
+		bm_pin_open(bench->id, g->object, &ret->superblock, ret_fd);
 	m = bm_mount_find(&mounts, g->mounts[0]);
 	if (m)
 		ret->superblock = makedev(m->major, m->minor);
@@ -262,9 +263,13 @@ static int recall_frozen(void *arg, struct bm_error *err)
 
 	if (r == 0)
 		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
+	STEP(RECALL_MOUNT_TAKEN);
 	if (r == 0)
 		r = find_held(f->d, bench, &object, NULL, &held, err);
-	return r < 0 ? r : deal_with(f->d, bench, g, &held, &f->doomed, f->found, err);
+	if (r == 0)
+		r = deal_with(f->d, bench, g, &held, &f->doomed, f->found, err);
+	STEP(RECALL_DEALT_WITH);
+	return r;
 }
 
 int recall_end_all(struct bench *bench, struct json_object *found, const struct bm_error *why,
@@ -307,9 +312,13 @@ int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_erro
 	bool was;
 	int r = bm_cgroup_pause(&bench->cgroup, &was, err);
 
+	STEP(RECALL_PAUSED);
 	if (r == 0)
 		r = fn(arg, err);
-	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was || bench->halted, err) : r;
+	STEP(RECALL_DONE);
+	/* One that is broken stands still until it has no more to lose. */
+	was |= bench->halted || bench->state == BENCH_BROKEN;
+	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was, err) : r;
 }
 
 static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
@@ -430,6 +439,7 @@ static uint64_t end_if_expired(struct daemon *d, struct bench *bench, struct gra
 
 	if (!has_expired(g))
 		return g->expiry_ns;
+	STEP(EXPIRY_DUE);
 	/* What is mounted within it goes with it. */
 	if (backoff_due(&bench->ending, bm_now_ns(CLOCK_BOOTTIME)) &&
 	    grant_revoke(d, bench, nested_first(bench, g), NULL, &err) < 0)
@@ -443,6 +453,8 @@ static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_som
 	uint64_t earliest = 0;
 	struct grant *next;
 
+	if (!bench->expiring)
+		return 0;
 	for (struct grant *g = bench->grants; g; g = next) {
 		size_t count = bench->grant_count;
 		uint64_t again;
@@ -475,6 +487,7 @@ static void let_go_if_clean(struct daemon *d, struct bench *bench)
 	}
 	barred_clear(d, bench);
 	barred_bury(d, bench);
+	STEP(REVIEW_BURIED);
 	bench_forget_revoked(bench);
 	bench->recalling = false;
 }

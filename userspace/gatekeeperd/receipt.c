@@ -183,6 +183,7 @@ static struct json_object *first_denials(struct daemon *d, const struct bench *b
 	uint64_t missed;
 
 	bm_reader_attach(&reader, d->store, bench->name, 0);
+	bm_reader_only(&reader, bench->owner);
 	bm_reader_from(&reader, bench->first_event);
 	while (json_object_array_length(list) < RECEIPT_DENIALS &&
 	       bm_reader_next(&reader, &line, &missed)) {
@@ -239,6 +240,9 @@ static struct json_object *describe_bench(const struct bench *bench, const char 
 
 	bm_json_add_string(json, "name", bench->name);
 	bm_json_add_int(json, "id", bench->id);
+	/* Here, and nowhere else: bm_receipt_owner(). */
+	if (bench->owner)
+		bm_json_add_int(json, "owner", bench->owner);
 	bm_json_add_string(json, "origin", bench_origin_name(bench->origin));
 	if (bench->container[0])
 		bm_json_add_string(json, "container", bench->container);

@@ -44,7 +44,7 @@ void receipt_write(struct daemon *d, const struct bench *bench, const char *even
  * receipts.c: the answer to a request that would end a Bench of that name, where event has ended it
  * already; -ENOENT.
  */
-int receipt_ended(struct daemon *d, struct json_object *request, const char *event,
+int receipt_ended(struct daemon *d, uid_t uid, struct json_object *request, const char *event,
 		  struct json_object **ret_reply);
 
 #endif

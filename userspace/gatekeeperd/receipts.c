@@ -13,6 +13,12 @@
 #define RULE "receipt"
 #define FOUND (-ECANCELED)
 
+/* Of another's there is none. */
+static bool is_of(struct daemon *d, const struct bm_receipt_entry *entry, uid_t uid)
+{
+	return uid == 0 || bm_receipt_owner(d->state_dir, entry) == uid;
+}
+
 int request_receipts(struct daemon *d, struct connection *c, struct bm_message *message,
 		     struct json_object **ret_reply, struct bm_error *err)
 {
@@ -21,14 +27,16 @@ int request_receipts(struct daemon *d, struct connection *c, struct bm_message *
 	size_t offset, count = 0;
 	int r = offset_of_request(message->json, &offset, err);
 
-	(void)c;
 	if (r == 0)
 		r = bm_receipts_list(d->state_dir, &list, &count, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < count; i++) {
-		struct json_object *item = json_object_new_object();
+		struct json_object *item;
 
+		if (!is_of(d, &list[i], c->uid))
+			continue;
+		item = json_object_new_object();
 		bm_json_add_string(item, "bench", list[i].bench);
 		bm_json_add_int(item, "id", list[i].id);
 		bm_json_add_int(item, "size", (int64_t)list[i].size);
@@ -41,7 +49,7 @@ int request_receipts(struct daemon *d, struct connection *c, struct bm_message *
 }
 
 /* The last Bench of that name; a name may look like another one's name and number. */
-static int find_name(struct daemon *d, const char *given, char ret[BM_RECEIPT_NAME_LEN],
+static int find_name(struct daemon *d, uid_t uid, const char *given, char ret[BM_RECEIPT_NAME_LEN],
 		     struct bm_error *err)
 {
 	autofree struct bm_receipt_entry *list = NULL;
@@ -56,9 +64,14 @@ static int find_name(struct daemon *d, const char *given, char ret[BM_RECEIPT_NA
 	if (bm_receipt_name_parse(given, bench, &id) < 0)
 		id = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!strcmp(list[i].bench, given) && list[i].id > best)
+		bool newer = !strcmp(list[i].bench, given) && list[i].id > best;
+		bool same = id && list[i].id == id && !strcmp(list[i].bench, bench);
+
+		if ((!newer && !same) || !is_of(d, &list[i], uid))
+			continue;
+		if (newer)
 			best = list[i].id;
-		exact |= id && list[i].id == id && !strcmp(list[i].bench, bench);
+		exact |= same;
 	}
 	if (best)
 		bm_receipt_name(given, best, ret);
@@ -170,7 +183,7 @@ int request_receipt(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (!given)
 		return bm_fail(err, EINVAL, "protocol", NULL, "receipt: \"name\" is missing");
-	r = find_name(d, given, name, err);
+	r = find_name(d, c->uid, given, name, err);
 	if (r == 0)
 		r = bm_receipt_read(d->state_dir, name, &text, &len, err);
 	if (r == 0)
@@ -197,7 +210,7 @@ int request_receipt(struct daemon *d, struct connection *c, struct bm_message *m
 	return 0;
 }
 
-int receipt_ended(struct daemon *d, struct json_object *request, const char *event,
+int receipt_ended(struct daemon *d, uid_t uid, struct json_object *request, const char *event,
 		  struct json_object **ret_reply)
 {
 	const char *given = bm_json_string(request, "bench"), *end, *ended;
@@ -210,7 +223,8 @@ int receipt_ended(struct daemon *d, struct json_object *request, const char *eve
 	const struct bm_receipt_key key = { NULL, seal.public };
 	uint32_t id;
 	size_t len;
-	int r = given && bm_bench_name_valid(given) ? find_name(d, given, name, NULL) : -ENOENT;
+	int r = given && bm_bench_name_valid(given) ? find_name(d, uid, given, name, NULL)
+						    : -ENOENT;
 
 	/* b1-7 is the name of a Bench here, and not the seventh one, b1. */
 	if (r == 0 && (bm_receipt_name_parse(name, bench, &id) < 0 || strcmp(bench, given)))

@@ -24,10 +24,12 @@ static bool among(const char *const *list, const char *event)
 /* They tell of what is done already, or gives nobody anything: no full disk holds them up. */
 static bool is_end(const char *event)
 {
-	static const char *const list[] = { "revoke", "revoke-host",    "refreshed",      "destroy",
-					    "detach", "ended",          "names",          "freeze",
-					    "thaw",   "profile-unseal", "profile-failed", "broker",
-					    NULL };
+	static const char *const list[] = {
+		"revoke",         "revoke-host", "refreshed", "destroy", "detach",
+		"ended",          "names",       "freeze",    "thaw",    "profile-unseal",
+		"profile-failed", "confirmed",   "rejected",  "expired", "void",
+		"broker",         NULL
+	};
 
 	return among(list, event);
 }
@@ -56,10 +58,11 @@ int daemon_record(struct daemon *d, const char *event, struct json_object *field
 
 void standing_keep(struct bench *bench, const char *event, struct json_object *json)
 {
-	static const char *const not [] = { "grant",        "revoke",  "revoke-host", "refresh",
-					    "refreshed",    "names",   "exec",        "ended",
-					    "destinations", "destroy", "detach",      "history",
-					    "broker",       NULL };
+	static const char *const not [] = { "grant",        "revoke",    "revoke-host", "refresh",
+					    "refreshed",    "names",     "exec",        "ended",
+					    "destinations", "destroy",   "detach",      "history",
+					    "requested",    "confirmed", "rejected",    "expired",
+					    "void",         "requests",  "broker",      NULL };
 	static const char *const line[] = { "n",    "time", "event",   "prev",
 					    "hash", "was",  "objects", NULL };
 	struct json_object *copy, *kept, *list;
@@ -147,8 +150,12 @@ int ledger_rotate(struct daemon *d, char ret_old[64], struct bm_error *err)
 	int r;
 
 	bm_json_add_int(fields, "last_bench", d->model.last_bench);
+	bm_json_add_int(fields, "last_request", d->model.last_ask);
 	r = bm_ledger_rotate(d->ledger, fields, restate_all, d, ret_old, err);
-	d->rotate_at = BM_LEDGER_FILE_MAX;
+	/* What is said again may be as long: then the next one must not begin at once. */
+	d->rotate_at = 2 * bm_ledger_size(d->ledger) > BM_LEDGER_FILE_MAX
+			       ? 2 * bm_ledger_size(d->ledger)
+			       : BM_LEDGER_FILE_MAX;
 	if (r == 0)
 		daemon_log(LOG_LEVEL_INFO, "a new file of the ledger begins, the one before is %s",
 			   ret_old);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/names.h"
@@ -27,30 +28,35 @@ static struct json_object *fields_of(const struct grant *g)
 static int begin(struct daemon *d, struct bench *bench, struct grant *g,
 		 const struct bm_sealed *next, struct bm_error *err)
 {
-	char seal[sizeof(g->seal)];
+	autofree char *seal = malloc(BM_SEAL_DIGEST_LEN);
+	char *before = g->seal;
 	int64_t expiry = g->seal_expiry;
 	struct json_object *fields;
 	autohosts hosts = {};
-	int r = hosts_of_sealed(next, &hosts);
+	int r = seal ? hosts_of_sealed(next, &hosts) : -ENOMEM;
 
 	if (r < 0)
 		return bm_fail_errno(err, -r, "hosts of profile %s", next->name);
 	hosts_inherit(&hosts, &g->hosts);
 	r = hosts_record(d, bench, g->number, &hosts, err);
-	memcpy(seal, g->seal, sizeof(seal));
+	STEP(REFRESH_HOSTS_SAID);
 	if (r == 0)
-		r = bm_seal_digest(next, g->seal);
+		r = bm_seal_digest(next, seal);
 	if (r < 0)
 		return r;
+	g->seal = seal;
 	g->seal_expiry = next->expires;
 	fields = fields_of(g);
 	grant_seal_to_json(fields, g);
 	r = bench_record(d, bench, "refresh", fields, err);
+	STEP(REFRESH_SAID);
 	if (r < 0) {
-		memcpy(g->seal, seal, sizeof(seal));
+		g->seal = before;
 		g->seal_expiry = expiry;
 		return r;
 	}
+	TAKE_PTR(seal);
+	free(before);
 	hosts_done(&g->next_hosts);
 	g->next_hosts = hosts;
 	hosts = (struct grant_hosts){};
@@ -71,8 +77,10 @@ int net_refresh_end(struct daemon *d, struct bench *bench, struct grant *g, stru
 			list[gone++] = list[i];
 	if (r == 0)
 		r = net_close(d, bench, &reach, list, gone, found, &sockets, err);
+	STEP(REFRESH_CLOSED);
 	if (r == 0)
 		r = bench_record(d, bench, "refreshed", fields_of(g), err);
+	STEP(REFRESH_ENDED);
 	if (r < 0)
 		return r;
 	grant_refreshed(g);
@@ -130,6 +138,7 @@ static int refresh(struct daemon *d, struct bench *bench, struct grant *g,
 	r = names_update(d, bench, NULL, err);
 	if (r == 0)
 		r = net_open_next(d, bench, g, err);
+	STEP(REFRESH_OPENED);
 	return r < 0 ? r : net_refresh_end(d, bench, g, err);
 }
 
@@ -152,7 +161,7 @@ static struct json_object *tell(struct daemon *d, struct bench *bench, struct gr
 	return told;
 }
 
-struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next)
+struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next, uid_t uid)
 {
 	struct json_object *list = json_object_new_array();
 	char seal[BM_SEAL_DIGEST_LEN] = "";
@@ -160,13 +169,14 @@ struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *nex
 
 	bm_seal_digest(next, seal);
 	for (struct bench *b = d->model.benches; b; b = b->next) {
-		if (b->state != BENCH_READY || !bench_alive(b))
+		/* Another's goes on with what was confirmed for it. */
+		if (b->state != BENCH_READY || !bench_alive(b) || !bench_is_of(b, uid))
 			continue;
 		for (struct grant *g = b->grants; g; g = g->next) {
 			struct json_object *told;
 
 			/* One that was just granted has it already. */
-			if (g->kind != GRANT_NET || strcmp(g->profile, next->name) ||
+			if (!grant_is_of_profile(g, next->name) ||
 			    (!strcmp(g->seal, seal) && !g->next_hosts.count))
 				continue;
 			told = tell(d, b, g, next);

@@ -10,10 +10,10 @@
 #include "policy/seal.h"
 
 /*
- * Every grant of that profile, and what became of it: R of protocol/README.md, the caller's. What
- * fails is logged too, and tried again with the next seal or start.
+ * Every grant of that profile to a Bench of uid's, and what became of it: R of protocol/README.md,
+ * the caller's. What fails is logged too, and tried again with the next seal or start.
  */
-struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next);
+struct json_object *grants_refresh(struct daemon *d, const struct bm_sealed *next, uid_t uid);
 
 /* The second half of one: the ledger and the kernel have both, and what is gone closes. */
 int net_refresh_end(struct daemon *d, struct bench *bench, struct grant *g, struct bm_error *err);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gatekeeperd/asks.h"
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/destinations.h"
@@ -42,13 +43,23 @@ static void take_place(struct bench *bench, struct json_object *json)
 		snprintf(bench->cgroup.path, sizeof(bench->cgroup.path), "%s", cgroup);
 }
 
+/* What says itself which request it answers, is its confirmation, should the line of that lack. */
+static void answered(struct model *model, struct json_object *json)
+{
+	const char *id = bm_json_string(json, "request");
+	struct ask *ask = id ? asks_find_id(model, id) : NULL;
+
+	if (ask)
+		asks_remove(model, ask);
+}
+
 static int replay_begin(struct daemon *d, struct json_object *json, const char *name, uint32_t id,
 			bool again)
 {
 	const char *container = bm_json_string(json, "container");
 	const char *created = bm_json_string(json, "created");
 	struct bench *bench;
-	int64_t slot = 0;
+	int64_t slot = 0, owner = 0, agent = 0;
 
 	/* Ids only grow; those said again are not new. */
 	if (again ? id > d->model.last_bench || model_find_id(&d->model, id)
@@ -63,6 +74,17 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 		return -ENOMEM;
 	bm_json_int(json, "slot", &slot);
 	bench->slot = (uint32_t)slot;
+	/* Without one it is root's: of a ledger from before too. */
+	if (json_object_object_get_ex(json, "owner", NULL) &&
+	    (bm_json_int(json, "owner", &owner) < 0 || owner <= 0 || owner >= UINT32_MAX))
+		return -EBADMSG;
+	bench->owner = (uid_t)owner;
+	if (json_object_object_get_ex(json, "agent", NULL)) {
+		if (bm_json_int(json, "agent", &agent) < 0 || agent < 0 || agent >= UINT32_MAX)
+			return -EBADMSG;
+		bench->agent = (uid_t)agent;
+	}
+	answered(&d->model, json);
 	snprintf(bench->container, sizeof(bench->container), "%s", container ?: "");
 	snprintf(bench->created, sizeof(bench->created), "%s", created ?: "");
 	bench->begun = true;
@@ -75,7 +97,7 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 }
 
 /* A number is used once, and the id says whose it is. */
-static int replay_grant(struct bench *bench, struct json_object *json)
+static int replay_grant(struct model *model, struct bench *bench, struct json_object *json)
 {
 	const char *id = bm_json_string(json, "id");
 	char name[BM_BENCH_NAME_LEN];
@@ -89,7 +111,7 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	r = grant_from_json(json, &grant);
 	if (r < 0)
 		return r;
-	if (r == 0 && grant->kind == GRANT_NET && grant->profile[0])
+	if (r == 0 && grant->kind == GRANT_NET && grant->profile)
 		r = hosts_take(bench, number, &grant->hosts);
 	if (r < 0) {
 		grant_free(grant);
@@ -99,6 +121,7 @@ static int replay_grant(struct bench *bench, struct json_object *json)
 	if (closed)
 		bench_remove_closed(bench, closed);
 	bench_add_grant(bench, grant);
+	answered(model, json);
 	return 0;
 }
 
@@ -198,6 +221,11 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 		d->model.last_bench = (uint32_t)id;
 	if (!strcmp(event, "carrier") || !strcmp(event, "carrier-clear"))
 		return carrier_replay(&d->model, event, json) < 0 ? bad_line(n, event, err) : 0;
+	if (!strcmp(event, "begin") && bm_json_int(json, "last_request", &id) == 0 && id > 0 &&
+	    id <= UINT32_MAX)
+		d->model.last_ask = (uint32_t)id;
+	if (asks_event(event))
+		return asks_replay(&d->model, event, json) < 0 ? bad_line(n, event, err) : 0;
 	if (!name)
 		return 0; /* about no Bench */
 	if (!bm_bench_name_valid(name) || bm_json_int(json, "bench_id", &id) < 0 || id <= 0 ||
@@ -227,7 +255,7 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 	} else if (!strcmp(event, "destinations")) {
 		r = hosts_replay(bench, json);
 	} else if (!strcmp(event, "grant")) {
-		r = replay_grant(bench, json);
+		r = replay_grant(&d->model, bench, json);
 	} else if (!strcmp(event, "refresh") || !strcmp(event, "refreshed") ||
 		   !strcmp(event, "revoke-host")) {
 		r = replay_hosts(bench, event, json);

@@ -2,6 +2,7 @@
 /* The requests that only look. */
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/daemon.h"
+#include "gatekeeperd/door.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/network.h"
@@ -15,8 +16,21 @@
 /* Room left for what stands around a list in a reply. */
 #define REPLY_ROOM (BM_MESSAGE_MAX - 4096)
 
-int bench_of_request(struct daemon *d, struct json_object *request, struct bench **ret,
-		     struct bm_error *err)
+int only_root(const struct connection *c, const char *why, struct bm_error *err)
+{
+	return c->uid ? bm_fail(err, EPERM, "root-only", "ask root to do it", "%s", why) : 0;
+}
+
+/* An agent has what was made for it; who came by a Bench's own way is no user, whatever its number.
+ */
+static bool is_of(const struct bench *bench, const struct connection *c)
+{
+	return c->role == PEER_AGENT ? bench->agent == c->uid
+				     : c->role != PEER_BENCH && bench_is_of(bench, c->uid);
+}
+
+int bench_of_request(struct daemon *d, const struct connection *c, struct json_object *request,
+		     struct bench **ret, struct bm_error *err)
 {
 	const char *name = bm_json_string(request, "bench");
 	char shown[64];
@@ -24,7 +38,7 @@ int bench_of_request(struct daemon *d, struct json_object *request, struct bench
 	if (!name)
 		return bm_fail(err, EINVAL, "protocol", NULL, "the request names no Bench");
 	*ret = model_find(&d->model, name);
-	if (!*ret)
+	if (!*ret || !is_of(*ret, c))
 		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench \"%s\"",
 			       bm_escape(name, shown, sizeof(shown)));
 	return 0;
@@ -84,6 +98,9 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add_string(json, "name", b->name);
 	bm_json_add_int(json, "id", b->id);
 	bm_json_add_string(json, "state", state_of(b));
+	bm_json_add_int(json, "owner", b->owner);
+	if (b->agent != BENCH_NO_AGENT)
+		bm_json_add_int(json, "agent", b->agent);
 	bm_json_add_string(json, "origin", bench_origin_name(b->origin));
 	if (b->container[0])
 		bm_json_add_string(json, "container", b->container);
@@ -105,6 +122,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 
 		if (!offset)
 			bm_json_add(json, "refused", refused_of(b, &stats));
+		if (!offset)
+			door_add(d, b, json);
 		if (b->detached && !offset) {
 			used = strlen(json_object_to_json_string_ext(b->detached, 0));
 			bm_json_add(json, "detached", json_object_get(b->detached));
@@ -165,7 +184,6 @@ int request_ls(struct daemon *d, struct connection *c, struct bm_message *messag
 	size_t offset, used = 0, i = 0, unused;
 	int r = offset_of_request(message->json, &offset, err);
 
-	(void)c;
 	if (r < 0)
 		return r;
 	reply = json_object_new_object();
@@ -174,7 +192,7 @@ int request_ls(struct daemon *d, struct connection *c, struct bm_message *messag
 	for (const struct bench *b = d->model.benches; b; b = b->next, i++) {
 		struct json_object *item;
 
-		if (i < offset)
+		if (i < offset || !is_of(b, c))
 			continue;
 		item = bench_to_json(d, b, 0, false, &unused);
 		used += strlen(json_object_to_json_string_ext(item, 0)) + 1;
@@ -195,9 +213,8 @@ int request_show(struct daemon *d, struct connection *c, struct bm_message *mess
 	struct json_object *reply;
 	struct bench *bench;
 	size_t offset, next;
-	int r = bench_of_request(d, message->json, &bench, err);
+	int r = bench_of_request(d, c, message->json, &bench, err);
 
-	(void)c;
 	if (r == 0)
 		r = offset_of_request(message->json, &offset, err);
 	if (r < 0)

@@ -30,6 +30,9 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(freeze)                                                                                  \
 	X(thaw)                                                                                    \
 	X(destroy)                                                                                 \
+	X(request)                                                                                 \
+	X(pending)                                                                                 \
+	X(reject)                                                                                  \
 	X(grant)                                                                                   \
 	X(confirm)                                                                                 \
 	X(revoke)                                                                                  \
@@ -58,13 +61,25 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 			   struct json_object **ret_reply, struct bm_error *err);
 BM_REQUESTS(BM_REQUEST_DECLARED)
 
+/* What a peer is, by its credentials when it connected. */
+enum peer_role {
+	PEER_STRANGER,
+	PEER_AGENT, /* may only ask; what is its own it sees */
+	PEER_OPERATOR,
+	PEER_BENCH, /* came in by a Bench's own way, and is of that Bench */
+	PEER_ROLE_MAX
+};
+
 struct request {
 	const char *op;
 	request_fn fn;
 	size_t fds;
-	bool anyone; /* else operators alone */
-	const char *keys[24];
+	unsigned who; /* 1 << PEER_*; with PEER_STRANGER nobody is looked at */
+	const char *keys[25];
 };
+
+/* Whether one of that role may ask it. */
+bool request_allowed(const struct request *request, enum peer_role role);
 
 /* A refusal by this rule has "v" beside it: the version that is spoken here. */
 #define REQUEST_VERSION_RULE "protocol-version"

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "gatekeeperd/carriers.h"
+#include "gatekeeperd/asks.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/receipt.h"
@@ -76,7 +77,7 @@ static int restate_end(struct daemon *d, const struct bench *bench, const struct
 static int restate_grant(struct daemon *d, struct bench *bench, const struct grant *g,
 			 struct bm_error *err)
 {
-	bool hosts = g->kind == GRANT_NET && g->profile[0];
+	bool hosts = g->kind == GRANT_NET && g->profile;
 	int r = hosts ? hosts_record(d, bench, g->number, &g->hosts, err) : 0;
 
 	if (r == 0)
@@ -125,9 +126,38 @@ static int restate_grants(struct daemon *d, struct bench *bench, struct bm_error
 	return r;
 }
 
+static int restate_ask(struct daemon *d, const struct ask *ask, struct bm_error *err)
+{
+	struct bench *bench = ask->bench_id ? model_find_id(&d->model, ask->bench_id) : NULL;
+
+	if (!ask->bench_id)
+		return daemon_record(d, "requested", ask_to_json(ask), err);
+	return bench ? bench_record(d, bench, "requested", ask_to_json(ask), err) : 0;
+}
+
+/* How far the numbers have come, and those that are pending. */
+static int restate_asks(struct daemon *d, uint32_t bench_id, struct bm_error *err)
+{
+	struct bench *bench = bench_id ? model_find_id(&d->model, bench_id) : NULL;
+	struct json_object *fields;
+	int r = 0;
+
+	for (const struct ask *a = d->model.asks; r == 0 && a; a = a->next)
+		if (a->bench_id == bench_id)
+			r = restate_ask(d, a, err);
+	if (r < 0 || !bench || !bench->last_ask)
+		return r;
+	fields = json_object_new_object();
+	bm_json_add_int(fields, "last", bench->last_ask);
+	return bench_record(d, bench, "requests", fields, err);
+}
+
 int restate(struct daemon *d, struct bm_error *err)
 {
 	int r = carriers_restate(d, err);
+
+	if (r == 0)
+		r = restate_asks(d, 0, err);
 
 	for (struct bench *b = d->model.benches; r == 0 && b; b = b->next) {
 		if (!b->begun)
@@ -137,6 +167,8 @@ int restate(struct daemon *d, struct bm_error *err)
 			r = restate_grants(d, b, err);
 		if (r == 0)
 			r = receipt_restate(d, b, err);
+		if (r == 0)
+			r = restate_asks(d, b->id, err);
 	}
 	return r;
 }

@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "bench/admit.h"
 #include "bench/box.h"
 #include "bench/foreign.h"
+#include "gatekeeperd/ask.h"
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/destinations.h"
@@ -116,8 +118,10 @@ static int adopt_bench(struct daemon *d, struct bench *bench, struct bm_error *e
 		else if (g->next_hosts.count)
 			r = net_refresh_end(d, bench, g, err);
 	}
+	STEP(RESTORE_GRANTS);
 	if (r == 0)
 		r = nested_adopt(d, bench, err);
+	STEP(RESTORE_NESTED);
 	if (r == 0 && !bench->recalling)
 		barred_bury(d, bench);
 	if (r == 0)
@@ -201,10 +205,17 @@ static bool outlives_init(const struct bench *bench)
 	return bench->shared & 1u << BM_NS_PID && bm_cgroup_each(&bench->cgroup, any, NULL) > 0;
 }
 
+static const char *remedy_of(const struct bench *bench)
+{
+	return bench->origin == ORIGIN_CREATED ? "look who did that, and `benchmon destroy` it"
+					       : "look who did that, and `benchmon detach` it";
+}
+
 static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
 	char path[BM_CGROUP_PATH];
 	bool there;
+	int r;
 
 	snprintf(path, sizeof(path), "%s", bench->cgroup.path);
 	there = path[0] && bm_cgroup_open(path, &bench->cgroup, NULL) == 0;
@@ -216,13 +227,17 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 			       "the init of its container has gone, and others of it run");
 	if (!there || pid_start_time(bench->pid) != bench->pid_start)
 		return end_lost(d, bench, "its container has gone", err);
-	if (bench_hold(d, bench, NULL, err) == 0 && same_namespaces(bench) && has_root(bench) &&
-	    bm_bench_whole(d->kernel, bench->id, bench->cgroup.id, bench_flags(bench)))
+	r = bench_hold(d, bench, NULL, err);
+	if (r == 0 && (!same_namespaces(bench) || !has_root(bench)))
+		return bm_fail(err, EPERM, "pins", remedy_of(bench),
+			       "its namespaces, or its root, are not what they were");
+	if (r == 0)
+		r = bm_bench_check(d->kernel, bench->id, bench->cgroup.id, bench_flags(bench), err);
+	if (r == 0)
 		return adopt_bench(d, bench, err);
-	if (bench->origin == ORIGIN_CREATED)
-		return end_lost(d, bench, "its enforcement was tampered with", err);
-	return bm_fail(err, EPERM, "pins", "detach it, and look who did that",
-		       "parts of its enforcement, or its namespaces, are not what they were");
+	/* One of all Benches, and not all programs: what ends it is another thing. */
+	snprintf(err->remedy, sizeof(err->remedy), "%s", remedy_of(bench));
+	return r;
 }
 
 /* As an operator left it, and not as a daemon did that was killed while it looked. */
@@ -244,6 +259,7 @@ static void restore_or_break(struct daemon *d, struct bench *bench)
 {
 	uint32_t id = bench->id;
 	struct bm_error err = {};
+	bool was;
 
 	if (restore_bench(d, bench, &err) == 0) {
 		bench = model_find_id(&d->model, id);
@@ -255,8 +271,9 @@ static void restore_or_break(struct daemon *d, struct bench *bench)
 	if (!bench)
 		return;
 	bench->state = BENCH_BROKEN;
+	/* Until it is ended, or a daemon finds it whole. */
 	if (bench->cgroup.fd >= 0)
-		bm_cgroup_freeze(&bench->cgroup, true, NULL);
+		bm_cgroup_pause(&bench->cgroup, &was, NULL);
 	daemon_log(LOG_LEVEL_ERROR, "Bench %s is broken and frozen", bench->name);
 }
 
@@ -284,8 +301,10 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 	size_t dropped = 0;
 	int r = replay_ledger(d, err);
 
+	STEP(RESTORE_REPLAYED);
 	if (r == 0)
 		r = bm_tables_prune(d->kernel, 0, &keep, &dropped);
+	STEP(RESTORE_PRUNED);
 	if (dropped)
 		daemon_log(LOG_LEVEL_WARNING,
 			   "%zu entries in the kernel that the ledger has not: removed", dropped);
@@ -301,10 +320,13 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 	for (struct bench *b = d->model.benches; b; b = next) {
 		next = b->next;
 		restore_or_break(d, b);
+		STEP(RESTORE_ONE);
 	}
 	d->restoring = false;
 	recall_review(d);
 	lifetime_review(d);
+	asks_review(d);
+	STEP(RESTORE_REVIEWED);
 	if (sweep(d, &swept) < 0 || nested_sweep(d, &swept) < 0)
 		daemon_log_error("remove what ended Benches left", &swept);
 	return 0;

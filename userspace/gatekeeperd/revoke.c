@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/io.h"
 #include "gatekeeperd/broker.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/listen.h"
@@ -29,12 +30,14 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 	struct bm_grant tombstone = { .rights = 0, .grant = g->number, .expiry_ns = g->expiry_ns };
 	int r = bm_grant_put(d->kernel, bench->id, g->object, &tombstone, err);
 
+	STEP(REVOKE_FILE_TOMBSTONE);
 	if (r < 0)
 		return r;
 	r = bm_kernel_settle();
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
 	r = recall_grant(d, bench, g, found, err);
+	STEP(REVOKE_FILE_RECALLED);
 	if (r < 0)
 		return r;
 	if (g->expiry_ns) {
@@ -105,6 +108,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 		bm_json_add(fields, "found", json_object_get(found));
 	json_object_put(found);
 	r = bench_record(d, bench, "revoke", fields, err);
+	STEP(REVOKE_SAID);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s/%u", bench->name, g->number);
 	now_text(now);
 	receipt_grant(bench, g, now, reason ?: "revoked");
@@ -117,7 +121,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	return r;
 }
 
-static int find_grant(struct daemon *d, const char *id, struct bench **ret_bench,
+static int find_grant(struct daemon *d, uid_t uid, const char *id, struct bench **ret_bench,
 		      struct grant **ret_grant, struct bm_error *err)
 {
 	char name[BM_BENCH_NAME_LEN], shown[64];
@@ -127,7 +131,7 @@ static int find_grant(struct daemon *d, const char *id, struct bench **ret_bench
 		return bm_fail(err, EINVAL, "grant-id", "see `benchmon show BENCH`",
 			       "\"%s\" is no grant id such as b1/3",
 			       bm_escape(id, shown, sizeof(shown)));
-	*ret_bench = model_find(&d->model, name);
+	*ret_bench = model_find_of(&d->model, name, uid);
 	if (!*ret_bench)
 		return bm_fail(err, ENOENT, NULL, "see `benchmon ls`", "there is no Bench %s",
 			       name);
@@ -161,6 +165,7 @@ static int revoke_host(struct daemon *d, struct bench *bench, struct grant *g,
 	int r = bench_net_revoke(d, bench, &(struct reach){ g, host }, revoked->found, &sockets,
 				 err);
 
+	STEP(REVOKE_HOST_CLOSED);
 	if (r < 0) {
 		json_object_put(fields);
 		return r;
@@ -171,6 +176,7 @@ static int revoke_host(struct daemon *d, struct bench *bench, struct grant *g,
 	bm_json_add_string(fields, "host", host->name);
 	bm_json_add_int(fields, "sockets", (int64_t)sockets);
 	r = bench_record(d, bench, "revoke-host", fields, err);
+	STEP(REVOKE_HOST_SAID);
 	names_changed(d, bench);
 	daemon_log(LOG_LEVEL_INFO, "revoked %s of %s/%u", host->name, bench->name, g->number);
 	return r;
@@ -188,13 +194,13 @@ static int find_host(const struct bench *bench, const struct grant *g, const cha
 		       bench->name, g->number, bm_escape(name, shown, sizeof(shown)));
 }
 
-static int revoke_one(struct daemon *d, const char *id, const char *host_name,
+static int revoke_one(struct daemon *d, uid_t uid, const char *id, const char *host_name,
 		      struct json_object *list, struct revoked *revoked, struct bm_error *err)
 {
 	struct grant *grant = NULL, *first;
 	struct grant_host *host = NULL;
 	struct bench *bench = NULL;
-	int r = find_grant(d, id, &bench, &grant, err);
+	int r = find_grant(d, uid, id, &bench, &grant, err);
 
 	if (r == 0 && host_name)
 		r = find_host(bench, grant, host_name, &host, err);
@@ -233,16 +239,16 @@ int request_revoke(struct daemon *d, struct connection *c, struct bm_message *me
 	struct bench *bench;
 	int r;
 
-	(void)c;
 	*ret_reply = json_object_new_object();
 	bm_json_add(*ret_reply, "revoked", list);
 	if (id) {
-		r = revoke_one(d, id, bm_json_string(message->json, "host"), list, &revoked, err);
+		r = revoke_one(d, c->uid, id, bm_json_string(message->json, "host"), list, &revoked,
+			       err);
 	} else if (!bm_json_bool(message->json, "all")) {
 		r = bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
 			    "revoke: no grant is named");
 	} else {
-		r = bench_of_request(d, message->json, &bench, err);
+		r = bench_of_request(d, c, message->json, &bench, err);
 		if (r == 0)
 			r = revoke_all(d, bench, list, &revoked, err);
 	}

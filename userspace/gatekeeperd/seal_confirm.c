@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/profiles.h"
 #include "gatekeeperd/sealing.h"
 #include "policy/one.h"
@@ -92,9 +93,11 @@ int sealing_seal(struct daemon *d, struct connection *c, const char *how, struct
 	if (r == 0)
 		r = daemon_record(d, s->refresh ? "profile-refresh" : "profile-seal",
 				  record_of(s, c, &key, how), err);
+	STEP(SEAL_SAID);
 	if (r < 0)
 		return r;
 	r = bm_seal_write(d->state_dir, &key, &s->next, err);
+	STEP(SEAL_WRITTEN);
 	if (r < 0) {
 		record_failed(d, s->profile.name);
 		return r;
@@ -107,7 +110,7 @@ int sealing_seal(struct daemon *d, struct connection *c, const char *how, struct
 
 void sealing_settle(struct daemon *d, const struct sealing *s, struct json_object *reply)
 {
-	profile_changed(d, s->had ? &s->old : NULL, &s->next, reply);
+	profile_changed(d, s->connection->uid, s->had ? &s->old : NULL, &s->next, reply);
 }
 
 /* Signing is deterministic: what was there before is there again, byte for byte. */
@@ -158,7 +161,7 @@ int sealing_confirm(struct daemon *d, struct connection *c, const char *how,
 
 static int check_unused(const struct daemon *d, const char *name, struct bm_error *err)
 {
-	autojson *users = profile_users(d, name);
+	autojson *users = profile_users(d, 0, name);
 	const char *first = json_object_get_string(json_object_array_get_idx(users, 0));
 	char remedy[64];
 
@@ -178,6 +181,9 @@ int request_profile_unseal(struct daemon *d, struct connection *c, struct bm_mes
 
 	if (!name)
 		return bm_fail(err, EINVAL, "protocol", NULL, "\"name\" is missing");
+	r = only_root(c, "a seal is everybody's: only root takes one away", err);
+	if (r < 0)
+		return r;
 	/* The definition of others may have gone: their names say enough. */
 	if (bm_one_is(name))
 		r = bm_one_parse(name, strlen(name), &one, err);
@@ -187,6 +193,7 @@ int request_profile_unseal(struct daemon *d, struct connection *c, struct bm_mes
 		r = check_unused(d, name, err);
 	if (r == 0)
 		r = bm_seal_remove(d->state_dir, name, err);
+	STEP(UNSEAL_REMOVED);
 	if (r < 0)
 		return r;
 	fields = json_object_new_object();
@@ -195,6 +202,7 @@ int request_profile_unseal(struct daemon *d, struct connection *c, struct bm_mes
 	bm_json_add_int(who, "uid", c->uid);
 	bm_json_add(fields, "confirmed", who);
 	r = daemon_record(d, "profile-unseal", fields, err);
+	STEP(UNSEAL_SAID);
 	if (r < 0)
 		return r;
 	daemon_log(LOG_LEVEL_INFO, "profile %s unsealed", name);

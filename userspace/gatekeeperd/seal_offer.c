@@ -154,7 +154,7 @@ int sealing_offer(struct daemon *d, struct sealing *s, struct json_object **ret_
 		bm_json_add_string(confirm, "image", s->image);
 	profile_add_time(confirm, "expires", s->next.expires);
 	sealing_add_counts(confirm, &s->next);
-	bm_json_add(confirm, "users", profile_users(d, s->profile.name));
+	bm_json_add(confirm, "users", profile_users(d, s->connection->uid, s->profile.name));
 	bm_json_add_int(confirm, "added", (int64_t)counts[BM_SEAL_ADDED]);
 	bm_json_add_int(confirm, "kept", (int64_t)counts[BM_SEAL_KEPT]);
 	bm_json_add_int(confirm, "dropped", (int64_t)counts[BM_SEAL_DROPPED]);

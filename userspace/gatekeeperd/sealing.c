@@ -140,6 +140,19 @@ static int resolve(struct daemon *d, struct sealing *s, struct json_object **ret
 	return 0;
 }
 
+/*
+ * What a profile is sealed to, also by way of an image that discovers it, others are granted by its
+ * name; a host by its name is nobody's word but its own, and what others have of it stays.
+ */
+static int check_profile(const struct sealing *s, struct bm_error *err)
+{
+	return s->profile.one
+		       ? 0
+		       : only_root(s->connection,
+				   "a profile is everybody's: only root seals or refreshes it",
+				   err);
+}
+
 static int load(struct sealing *s, struct bm_message *message, struct bm_error *err)
 {
 	const char *name = bm_json_string(message->json, "name");
@@ -153,6 +166,8 @@ static int load(struct sealing *s, struct bm_message *message, struct bm_error *
 		return bm_fail(err, EINVAL, "protocol", NULL, "\"image\" is too long");
 	snprintf(s->image, sizeof(s->image), "%s", image ?: "");
 	r = profile_find(name, &s->profile, file, err);
+	if (r == 0)
+		r = check_profile(s, err);
 	if (r < 0 || !bm_json_bool(message->json, "private"))
 		return r;
 	if (!s->profile.one)

@@ -47,6 +47,7 @@ static const char *const files[] = {
 	"readlinkat",
 	"access",
 	"faccessat",
+	"faccessat2",
 	"getdents64",
 	"fcntl",
 	"flock",
@@ -77,13 +78,14 @@ static const char *const files[] = {
 	"fchdir",
 	"setfsuid",
 	"setfsgid",
+	"setgroups",
 	"umask",
 	NULL,
 };
 
 static const char *const mounts[] = {
 	"mount",  "umount2",  "open_tree", "move_mount", "mount_setattr",
-	"fsopen", "fsconfig", "fsmount",   NULL,
+	"fsopen", "fsconfig", "fsmount",   "pivot_root", NULL,
 };
 
 /* Helpers and those that they look at. clone(2) and not clone3(2): fork(3), and no thread. */
@@ -109,8 +111,8 @@ static const char *const waiting[] = {
 };
 
 static const char *const sockets[] = {
-	"socket",     "socketpair", "bind",        "accept4",  "sendto",  "recvfrom", "recvmsg",
-	"getsockopt", "setsockopt", "getsockname", "shutdown", "connect", "listen",   NULL,
+	"socket",  "socketpair", "bind",       "listen",      "accept4",  "sendto",  "recvfrom",
+	"recvmsg", "getsockopt", "setsockopt", "getsockname", "shutdown", "connect", NULL,
 };
 
 /* To be told from files of the host, one of each kind is made (bench/held.c). ioctl: namespaces. */
@@ -120,13 +122,14 @@ static const char *const odd[] = {
 
 /*
  * Of bpf(2) nothing that loads: the programs are in the kernel by now. Of users none but nobody's,
- * for a helper that becomes it.
+ * for a helper that becomes it: whoever else one opens files as, it stays root's to signals.
  */
 static const struct bm_first_argument arguments[] = {
 	{ "bpf", BPF_MAP_LOOKUP_ELEM },
 	{ "bpf", BPF_MAP_UPDATE_ELEM },
 	{ "bpf", BPF_MAP_DELETE_ELEM },
 	{ "bpf", BPF_MAP_GET_NEXT_KEY },
+	{ "bpf", BPF_MAP_LOOKUP_BATCH },
 	{ "bpf", BPF_OBJ_PIN },
 	{ "bpf", BPF_OBJ_GET },
 	{ "bpf", BPF_OBJ_GET_INFO_BY_FD },
@@ -136,7 +139,6 @@ static const struct bm_first_argument arguments[] = {
 	/* A broker's credential in root's keyring. */
 	{ "keyctl", KEYCTL_SEARCH },
 	{ "keyctl", KEYCTL_READ },
-	{ "setgroups", 0 },
 	{ "setresgid", BM_NOBODY },
 	{ "setresuid", BM_NOBODY },
 };

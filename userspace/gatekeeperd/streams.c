@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/names.h"
 #include "gatekeeperd/destinations.h"
+#include "gatekeeperd/peer.h"
 
 #define OFFSET_TRIES 4
 
@@ -79,6 +80,8 @@ void on_record(void *ctx, const void *record, size_t size)
 		daemon_log(LOG_LEVEL_ERROR, "malformed event record of %zu bytes", size);
 		return;
 	}
+	if (bench && bench->owner)
+		bm_json_add_int(json, "owner", bench->owner);
 	if (bench)
 		add_host(bench, json);
 	bm_store_add(d->store, json);
@@ -131,6 +134,11 @@ void stream_continue(struct daemon *d, struct connection *c)
 	uint64_t missed;
 	int r = 0;
 
+	/* Who has come into a Bench since, or is not there any more, hears nothing more. */
+	if (peer_refused(d, c)) {
+		connection_close(d, c);
+		return;
+	}
 	while (r == 0 && bm_reader_next(&c->reader, &line, &missed)) {
 		if (missed)
 			r = send_missed(c, missed);
@@ -164,6 +172,7 @@ int request_events(struct daemon *d, struct connection *c, struct bm_message *me
 		   struct json_object **ret_reply, struct bm_error *err)
 {
 	const char *bench = bm_json_string(message->json, "bench");
+	const struct bench *of;
 	int64_t since = 0;
 
 	if (json_object_object_get_ex(message->json, "since", NULL) &&
@@ -177,8 +186,10 @@ int request_events(struct daemon *d, struct connection *c, struct bm_message *me
 	/* What has happened by now is in the ring, though perhaps not read yet. */
 	bm_events_consume(d->kernel);
 	bm_reader_attach(&c->reader, d->store, bench, (uint64_t)since);
-	if (bench && model_find(&d->model, bench))
-		bm_reader_from(&c->reader, model_find(&d->model, bench)->first_event);
+	bm_reader_only(&c->reader, c->uid);
+	of = bench ? model_find_of(&d->model, bench, c->uid) : NULL;
+	if (of)
+		bm_reader_from(&c->reader, of->first_event);
 	c->follow = bm_json_bool(message->json, "follow");
 	c->streaming = true;
 	*ret_reply = json_object_new_object();

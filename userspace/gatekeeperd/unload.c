@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/box.h"
+#include "bench/door.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/network.h"
@@ -32,9 +33,12 @@ void freeze_all(struct daemon *d)
 		return;
 	}
 	for (struct bench *b = d->model.benches; b; b = b->next) {
+		bool was;
+
 		if (open_cgroup(b) < 0)
 			continue;
-		bm_cgroup_freeze(&b->cgroup, true, NULL);
+		/* For as long as that is so: a daemon that finds all whole lets it go on. */
+		bm_cgroup_pause(&b->cgroup, &was, NULL);
 		daemon_log(LOG_LEVEL_ERROR, "Bench %s is frozen: its enforcement is incomplete",
 			   b->name);
 	}
@@ -65,6 +69,12 @@ static int kill_all(struct daemon *d, struct bm_error *err)
 	return r;
 }
 
+static bool none(void *ctx, uint32_t bench)
+{
+	(void)ctx, (void)bench;
+	return false;
+}
+
 int unload_main(bool force)
 {
 	struct daemon d = { .state_dir = -1, .log_dir = -1, .epoll = -1 };
@@ -80,7 +90,11 @@ int unload_main(bool force)
 	if (r == 0)
 		r = bm_kernel_unload(force, &err);
 	if (r == 0)
+		r = bm_doors_sweep(none, NULL, &err);
+	if (r == 0)
 		r = bm_pins_end(&err);
+	if (r == 0)
+		r = bm_box_remove_gone(&err);
 	while (d.model.benches)
 		model_remove(&d.model, d.model.benches);
 	bm_ledger_close(d.ledger);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/io.h"
+#include "base/step.h"
 
 #define PIN_PATH 256
 
@@ -181,8 +182,10 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 	r = bpf_map_update_elem(kernel->map.stats, &bench, &zero, BPF_ANY);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "counters");
+	STEP(ENTER_COUNTED);
 	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
 		r = attach_program(kernel, bench, cgroup, i, err);
+		STEP(ENTER_PROGRAM);
 		if (r < 0)
 			return r;
 	}
@@ -190,7 +193,9 @@ static int enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t 
 	r = bpf_map_update_elem(kernel->map.cgroups, &cgroup_id, &know, BPF_EXIST);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "cgroup storage");
+	STEP(ENTER_STORAGE);
 	r = recount(kernel, cgroup_id, level);
+	STEP(ENTER_FILTER);
 	if (r < 0 && r != -E2BIG)
 		return bm_fail_errno(err, -r, "count the Benches");
 	if (r < 0)
@@ -267,16 +272,20 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *er
 
 	/* Authority first, while the walls still stand. */
 	r = bm_tables_prune(kernel, bench, NULL, NULL);
+	STEP(LEAVE_PRUNED);
 	if (r == 0)
 		r = drop_entries(kernel, bench);
+	STEP(LEAVE_DROPPED);
 	if (r == 0)
 		r = recount(kernel, 0, 0);
+	STEP(LEAVE_FILTER);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "take Bench %u out of the kernel's tables", bench);
 	pin_path(path, bench, NULL);
 	r = bm_unpin_tree(AT_FDCWD, path);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "remove %s", path);
+	STEP(LEAVE_UNPINNED);
 	bpf_map_delete_elem(kernel->map.stats, &bench);
 	return 0;
 }
@@ -293,31 +302,41 @@ static bool as_strict(uint32_t found, uint32_t wanted)
 	return !(wanted & ~found) && !(found & ~wanted & BM_BENCH_USERNS);
 }
 
-bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags)
+static int not_whole(struct bm_error *err, const char *what)
+{
+	return bm_fail(err, EPERM, "pins", NULL, "%s", what);
+}
+
+int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags,
+		   struct bm_error *err)
 {
 	struct bm_bench entry;
 	struct bm_cgroup know;
+	int r = 0;
 
-	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench ||
-	    !as_strict(entry.flags, flags) || entry.capabilities & ~BM_CAPABILITIES)
-		return false;
+	if (bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &entry) < 0 || entry.id != bench)
+		return not_whole(err, "its cgroup is not in the kernel's table of Benches");
+	if (!as_strict(entry.flags, flags) || entry.capabilities & ~BM_CAPABILITIES)
+		return not_whole(err, "the kernel's table has it less strict than it was made");
 	if (bpf_map_lookup_elem(kernel->map.cgroups, &cgroup_id, &know) < 0 ||
 	    know.bench != bench || !as_strict(know.flags, flags) || know.slot != entry.slot ||
 	    !entry.slot || entry.slot >= BM_SLOTS)
-		return false;
-	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
-		struct bpf_link_info info = {};
-		uint32_t size = sizeof(info);
-		char path[PIN_PATH];
-		autoclose link = -1;
+		return not_whole(err, "the storage of its cgroup is not as it was made");
+	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX && r == 0; i++) {
+		const char *name = bm_cgroup_programs[i].name;
+		struct bpf_link_info info;
+		char path[PIN_PATH], pin[PIN_PATH];
 
-		pin_path(path, bench, bm_cgroup_programs[i].name);
-		link = bpf_obj_get(path);
-		if (link < 0 || bpf_obj_get_info_by_fd(link, &info, &size) < 0 ||
-		    info.cgroup.cgroup_id != cgroup_id)
-			return false;
+		pin_path(path, bench, name);
+		snprintf(pin, sizeof(pin), "programs/%s", name);
+		r = bm_known_check_link(path, pin, &info, err);
+		if (r == 0 &&
+		    (info.type != BPF_LINK_TYPE_CGROUP || info.cgroup.cgroup_id != cgroup_id ||
+		     info.cgroup.attach_type != bm_cgroup_programs[i].type))
+			r = bm_fail(err, EPERM, "pins", NULL,
+				    "%s is attached elsewhere than to its cgroup", path);
 	}
-	return true;
+	return r;
 }
 
 /* The kernel puts a copy in the old one's place, so that no program sees half of it. */

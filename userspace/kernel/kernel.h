@@ -20,7 +20,9 @@ struct bm_kernel;
 
 /*
  * Adopts what is pinned, or loads, attaches and pins all of it: complete or not at all (it is
- * made beside and renamed into place). -ESTALE: pins of another version or incomplete.
+ * made beside and renamed into place). What is of another build is replaced, with no moment that is
+ * not enforced. -ESTALE: a pin is missing or not what was loaded. -EPROTO: of another ABI; it
+ * enforces.
  */
 int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err);
 /* Lets go of the fds; what is pinned stays in force. Accepts NULL. */
@@ -39,6 +41,9 @@ int bm_kernel_unload(bool force, struct bm_error *err);
 int bm_object_mark(struct bm_kernel *kernel, int fd, uint64_t *ret_object, struct bm_error *err);
 /* -ENOENT: no object. */
 int bm_object_get(struct bm_kernel *kernel, int fd, uint64_t *ret_object);
+
+/* -ENOSPC where so many more don't fit: known once the tables have been pruned. */
+int bm_grants_room(const struct bm_kernel *kernel, size_t more, struct bm_error *err);
 
 /* Grants and the sealed set. Adding is one update, the last step of a grant; so is removing. */
 int bm_grant_put(struct bm_kernel *kernel, uint32_t bench, uint64_t object,
@@ -141,6 +146,9 @@ int bm_endpoint_mark(struct bm_kernel *kernel, int fd, uint32_t bench, uint32_t 
 int bm_carried_put(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 bool bm_carried(struct bm_kernel *kernel, uint32_t bench, uint64_t device, uint64_t inode);
 
+/* The listening socket is the Bench's door: it alone of what is outside may be connected to. */
+int bm_door_mark(struct bm_kernel *kernel, uint32_t bench, int socket, struct bm_error *err);
+
 /*
  * Where the ledger ends, kept in the kernel for as long as the programs are. bm_pinned_end_get()
  * needs no struct bm_kernel: -ENOENT where nothing is pinned, n 0 where nothing was put.
@@ -164,11 +172,10 @@ int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_
 		   uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err);
 /* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
 int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
-/*
- * True when the cgroup is in the table, as strict as flags, and every cgroup program is still
- * attached.
- */
-bool bm_bench_whole(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags);
+/* 0 when the cgroup is in the table, as strict as flags, and every cgroup program is still
+ * attached. */
+int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags,
+		   struct bm_error *err);
 /* What the kernel's table says of it; -ENOENT. */
 int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *ret);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);

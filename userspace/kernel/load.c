@@ -5,22 +5,17 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 
 #include <bpf/btf.h>
-#include <linux/magic.h>
 
 #include "base/io.h"
+#include "base/step.h"
 #include "kernel/probe.h"
 #include "skel/benchmon.skel.h"
 
-/* bpffs keeps names with a dot for itself: looking one up is EPERM. */
-#define NEW_DIR BM_BPFFS "/benchmon-new"
 #define PIN_PATH 256
-#define STALE_REMEDY "`gatekeeperd --unload --force` ends every Bench and loads anew"
 
 const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX] = {
 #define X(name, type) { #name, type },
@@ -151,20 +146,23 @@ int bm_choose_programs(struct bpf_object *object)
 
 static int pin_maps(struct benchmon *skel, struct bm_error *err)
 {
+	int known = bpf_map__fd(skel->maps.known);
 	struct bpf_map *map;
 	int r;
 
-	if (mkdir(NEW_DIR "/maps", 0700) < 0)
-		return bm_fail_errno(err, errno, NEW_DIR "/maps");
+	if (mkdir(BM_PIN_NEW "/maps", 0700) < 0)
+		return bm_fail_errno(err, errno, BM_PIN_NEW "/maps");
 	bpf_object__for_each_map(map, skel->obj) {
 		char path[PIN_PATH];
 		bool config = map == skel->maps.bss;
 
 		if (bpf_map__is_internal(map) && !config)
 			continue;
-		snprintf(path, sizeof(path), NEW_DIR "/maps/%s",
+		snprintf(path, sizeof(path), BM_PIN_NEW "/maps/%s",
 			 config ? "config" : bpf_map__name(map));
 		r = bpf_map__pin(map, path);
+		if (r == 0)
+			r = bm_known_map(known, path + strlen(BM_PIN_NEW "/"), bpf_map__fd(map));
 		if (r < 0)
 			return bm_fail_errno(err, -r, "pin %s", path);
 	}
@@ -172,7 +170,7 @@ static int pin_maps(struct benchmon *skel, struct bm_error *err)
 }
 
 /* Attached for good; an iterator is only ever read. */
-static bool is_hook(const struct bpf_program *program)
+bool bm_is_hook(const struct bpf_program *program)
 {
 	enum bpf_prog_type type = bpf_program__type(program);
 
@@ -186,7 +184,7 @@ static bool is_hook(const struct bpf_program *program)
  * LSM and tracing programs are attached here and for all; cgroup programs wait for a Bench, those
  * of a recall for a revocation.
  */
-static int pin_program(struct bpf_program *program, struct bm_error *err)
+static int pin_program(struct bpf_program *program, int known, struct bm_error *err)
 {
 	const char *name = bpf_program__name(program) + strlen("bm_");
 	char path[PIN_PATH];
@@ -195,7 +193,7 @@ static int pin_program(struct bpf_program *program, struct bm_error *err)
 
 	if (!bpf_program__autoload(program))
 		return 0;
-	if (is_hook(program)) {
+	if (bm_is_hook(program)) {
 		link = bpf_program__attach(program);
 		r = libbpf_get_error(link);
 		/* It only records. A kernel that has it inlined still enforces. */
@@ -204,35 +202,40 @@ static int pin_program(struct bpf_program *program, struct bm_error *err)
 		if (r < 0)
 			return bm_fail(err, -r, "kernel", "run `benchmon doctor`",
 				       "attach %s: %s (%s)", name, strerror(-r), bm_libbpf_said());
-		snprintf(path, sizeof(path), NEW_DIR "/links/%s", name);
+		snprintf(path, sizeof(path), BM_PIN_NEW "/links/%s", name);
 		r = bpf_link__pin(link, path);
 		bpf_link__destroy(link);
 	} else {
-		snprintf(path, sizeof(path), NEW_DIR "/programs/%s", name);
+		snprintf(path, sizeof(path), BM_PIN_NEW "/programs/%s", name);
 		r = bpf_program__pin(program, path);
 	}
+	if (r == 0)
+		r = bm_known_program(known, path + strlen(BM_PIN_NEW "/"),
+				     bpf_program__fd(program));
 	return r < 0 ? bm_fail_errno(err, -r, "pin %s", path) : 0;
 }
 
-static int pin_all(struct benchmon *skel, struct bm_error *err)
+int bm_pin_all(struct benchmon *skel, struct bm_error *err)
 {
+	int known = bpf_map__fd(skel->maps.known);
 	struct bpf_program *program;
 	int r;
 
-	if (mkdir(NEW_DIR, 0700) < 0 || mkdir(NEW_DIR "/links", 0700) < 0 ||
-	    mkdir(NEW_DIR "/programs", 0700) < 0 || mkdir(NEW_DIR "/benches", 0700) < 0)
-		return bm_fail_errno(err, errno, NEW_DIR);
+	if (mkdir(BM_PIN_NEW, 0700) < 0 || mkdir(BM_PIN_NEW "/links", 0700) < 0 ||
+	    mkdir(BM_PIN_NEW "/programs", 0700) < 0 || mkdir(BM_PIN_NEW "/benches", 0700) < 0)
+		return bm_fail_errno(err, errno, BM_PIN_NEW);
 	r = pin_maps(skel, err);
+	STEP(LOAD_MAPS);
 	if (r < 0)
 		return r;
 	bpf_object__for_each_program(program, skel->obj) {
-		r = pin_program(program, err);
+		r = pin_program(program, known, err);
 		if (r < 0)
 			return r;
 	}
-	if (rename(NEW_DIR, BM_PIN_DIR) < 0)
-		return bm_fail_errno(err, errno, "rename %s to %s", NEW_DIR, BM_PIN_DIR);
-	return 0;
+	r = bm_known_build(known, bm_build());
+	STEP(LOAD_PINNED);
+	return r < 0 ? bm_fail_errno(err, -r, "known") : 0;
 }
 
 /* What tells of the host and what does not, before a program could ask. */
@@ -248,7 +251,21 @@ static int know_host(struct benchmon *skel, struct bm_error *err)
 	return r < 0 ? bm_fail_errno(err, -r, "tells") : 0;
 }
 
-static int load(struct bm_error *err)
+uint64_t bm_build(void)
+{
+	const uint8_t *bytes;
+	uint64_t hash = 0xcbf29ce484222325;
+	size_t size = 0;
+
+	/* FNV-1a: told apart is what two builds have made of the sources, not what somebody forges.
+	 */
+	bytes = benchmon__elf_bytes(&size);
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3;
+	return hash;
+}
+
+int bm_load(struct bm_error *err)
 {
 	struct benchmon *skel;
 	int r = bm_probe_enforces(err);
@@ -272,183 +289,13 @@ static int load(struct bm_error *err)
 		skel->bss->config.next_object = bm_now_ns(CLOCK_REALTIME) / 1000;
 		r = know_host(skel, err);
 		if (r == 0)
-			r = pin_all(skel, err);
+			r = bm_pin_all(skel, err);
+		if (r == 0 && rename(BM_PIN_NEW, BM_PIN_DIR) < 0)
+			r = bm_fail_errno(err, errno, "rename " BM_PIN_NEW " to " BM_PIN_DIR);
+		STEP(LOAD_NAMED);
 	}
 	benchmon__destroy(skel);
 	if (r < 0)
-		bm_unpin_tree(AT_FDCWD, NEW_DIR);
+		bm_unpin_tree(AT_FDCWD, BM_PIN_NEW);
 	return r;
-}
-
-static int open_pin(const char *kind, const char *name, int *ret_fd, struct bm_error *err)
-{
-	char path[PIN_PATH];
-	int fd;
-
-	snprintf(path, sizeof(path), BM_PIN_DIR "/%s/%s", kind, name);
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		return bm_fail(err, ESTALE, "pins", STALE_REMEDY, "%s is missing or foreign: %s",
-			       path, strerror(errno));
-	*ret_fd = fd;
-	return 0;
-}
-
-static int map_config(struct bm_kernel *kernel, struct bm_error *err)
-{
-	autoclose fd = -1;
-	void *memory;
-	int r = open_pin("maps", "config", &fd, err);
-
-	if (r < 0)
-		return r;
-	memory = mmap(NULL, sizeof(struct bm_config), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED)
-		return bm_fail_errno(err, errno, "map config");
-	kernel->config = memory;
-	if (kernel->config->abi != BM_ABI_VERSION)
-		return bm_fail(err, ESTALE, "pins", STALE_REMEDY,
-			       "the programs in the kernel are of ABI %u, this is ABI %u",
-			       kernel->config->abi, BM_ABI_VERSION);
-	return 0;
-}
-
-/* A link that is missing is a hook that does not enforce. */
-static int check_link(const struct bpf_program *program, struct bm_error *err)
-{
-	const char *name = bpf_program__name(program);
-	struct bpf_link_info link_info = {};
-	struct bpf_prog_info info = {};
-	uint32_t link_size = sizeof(link_info), size = sizeof(info);
-	autoclose link = -1, fd = -1;
-	int r = open_pin("links", name + strlen("bm_"), &link, err);
-
-	if (r < 0)
-		return r;
-	if (bpf_obj_get_info_by_fd(link, &link_info, &link_size) < 0 ||
-	    (fd = bpf_prog_get_fd_by_id(link_info.prog_id)) < 0 ||
-	    bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ||
-	    info.type != (uint32_t)bpf_program__type(program) ||
-	    strncmp(info.name, name, sizeof(info.name) - 1))
-		return bm_fail(err, ESTALE, "pins", STALE_REMEDY,
-			       BM_PIN_DIR "/links/%s is not what it should be", name);
-	return 0;
-}
-
-static int check_links(struct bm_error *err)
-{
-	struct benchmon *skel = benchmon__open();
-	struct bpf_program *program;
-	int r = 0;
-
-	if (!skel)
-		return bm_fail_errno(err, errno, "BPF object");
-	r = bm_choose_programs(skel->obj);
-	bpf_object__for_each_program(program, skel->obj) {
-		if (r < 0 || !bpf_program__autoload(program) || program == skel->progs.bm_refused ||
-		    !is_hook(program))
-			continue;
-		r = check_link(program, err);
-	}
-	benchmon__destroy(skel);
-	return r;
-}
-
-static int adopt(struct bm_kernel *kernel, struct bm_error *err)
-{
-	int r = map_config(kernel, err);
-
-	if (r == 0)
-		r = check_links(err);
-	if (r < 0)
-		return r;
-#define X(name)                                                                                    \
-	r = open_pin("maps", #name, &kernel->map.name, err);                                       \
-	if (r < 0)                                                                                 \
-		return r;
-	BM_MAPS(X)
-#undef X
-	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
-		r = open_pin("programs", bm_cgroup_programs[i].name, &kernel->program[i], err);
-		if (r < 0)
-			return r;
-	}
-	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++) {
-		r = open_pin("programs", bm_recall_programs[i], &kernel->recall[i], err);
-		if (r < 0)
-			return r;
-	}
-	r = open_pin("programs", "queued_list", &kernel->queued_list, err);
-	if (r == 0)
-		r = open_pin("programs", "strangers", &kernel->strangers, err);
-	return r < 0 ? r : open_pin("programs", "socket_cgroups", &kernel->socket_cgroups, err);
-}
-
-int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
-{
-	__attribute__((cleanup(bm_kernel_closep))) struct bm_kernel *kernel =
-		calloc(1, sizeof(*kernel));
-	struct statfs fs;
-	int r;
-
-	if (!kernel)
-		return bm_fail_errno(err, ENOMEM, "kernel");
-	memset(&kernel->map, 0xff, sizeof(kernel->map));
-	memset(kernel->program, 0xff, sizeof(kernel->program));
-	memset(kernel->recall, 0xff, sizeof(kernel->recall));
-	kernel->queued_list = kernel->strangers = kernel->socket_cgroups = -1;
-	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
-		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
-			       "no bpffs at " BM_BPFFS);
-	r = bm_unpin_tree(AT_FDCWD, NEW_DIR);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "remove " NEW_DIR);
-	if (access(BM_PIN_DIR, F_OK) < 0) {
-		r = load(err);
-		if (r < 0)
-			return r;
-	}
-	r = adopt(kernel, err);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(kernel);
-	return 0;
-}
-
-void bm_kernel_close(struct bm_kernel *kernel)
-{
-	if (!kernel)
-		return;
-	ring_buffer__free(kernel->ring);
-	if (kernel->config)
-		munmap((void *)(uintptr_t)kernel->config, sizeof(struct bm_config));
-#define X(name) bm_close(kernel->map.name);
-	BM_MAPS(X)
-#undef X
-	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++)
-		bm_close(kernel->program[i]);
-	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
-		bm_close(kernel->recall[i]);
-	bm_close(kernel->queued_list);
-	bm_close(kernel->strangers);
-	bm_close(kernel->socket_cgroups);
-	free(kernel);
-}
-
-int bm_kernel_unload(bool force, struct bm_error *err)
-{
-	autoclose benches = bpf_obj_get(BM_PIN_DIR "/maps/benches");
-	uint64_t key;
-	int r;
-
-	if (!force && benches >= 0 && bpf_map_get_next_key(benches, NULL, &key) == 0)
-		return bm_fail(err, EBUSY, "unload", "destroy or detach them first",
-			       "there are Benches in the kernel's tables");
-	/* In one step out of the way: what is left half removed is never adopted. */
-	r = bm_unpin_tree(AT_FDCWD, NEW_DIR);
-	if (r == 0 && rename(BM_PIN_DIR, NEW_DIR) < 0 && errno != ENOENT)
-		r = -errno;
-	if (r == 0)
-		r = bm_unpin_tree(AT_FDCWD, NEW_DIR);
-	return r < 0 ? bm_fail_errno(err, -r, "remove " BM_PIN_DIR) : 0;
 }

@@ -7,6 +7,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/step.h"
+
 #define PIN_PATH 256
 
 const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX] = {
@@ -51,8 +53,10 @@ int bm_recall_attach(struct bm_kernel *kernel, struct bm_error *err)
 {
 	int r = 0;
 
-	for (int i = 0; i < BM_RECALL_PROGRAM_MAX && r == 0; i++)
+	for (int i = 0; i < BM_RECALL_PROGRAM_MAX && r == 0; i++) {
 		r = attach(kernel, i, err);
+		STEP(RECALL_HOOK_ON);
+	}
 	return r;
 }
 
@@ -65,6 +69,7 @@ int bm_recall_detach(struct bm_kernel *kernel, struct bm_error *err)
 		pin_path(i, path);
 		if (unlink(path) < 0 && errno != ENOENT)
 			return bm_fail_errno(err, errno, "%s", path);
+		STEP(RECALL_HOOK_OFF);
 	}
 	return 0;
 }

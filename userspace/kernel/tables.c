@@ -35,15 +35,29 @@ int bm_object_mark(struct bm_kernel *kernel, int fd, uint64_t *ret_object, struc
 	return 0;
 }
 
+static int grants_full(struct bm_error *err)
+{
+	return bm_fail(err, ENOSPC, "grants", "revoke what is not needed",
+		       "the kernel's table of %d grants is full", BM_MAX_GRANTS);
+}
+
+int bm_grants_room(const struct bm_kernel *kernel, size_t more, struct bm_error *err)
+{
+	return kernel->grants + more > BM_MAX_GRANTS ? grants_full(err) : 0;
+}
+
 int bm_grant_put(struct bm_kernel *kernel, uint32_t bench, uint64_t object,
 		 const struct bm_grant *grant, struct bm_error *err)
 {
 	struct bm_grant_key key = { .bench = bench, .object = object };
-	int r = bpf_map_update_elem(kernel->map.grants, &key, grant, BPF_ANY);
+	int r = bpf_map_update_elem(kernel->map.grants, &key, grant, BPF_EXIST);
 
+	if (r == -ENOENT) {
+		r = bpf_map_update_elem(kernel->map.grants, &key, grant, BPF_NOEXIST);
+		kernel->grants += r == 0;
+	}
 	if (r == -E2BIG)
-		return bm_fail(err, ENOSPC, "grants", "revoke what is not needed",
-			       "the kernel's table of %d grants is full", BM_MAX_GRANTS);
+		return grants_full(err);
 	return r < 0 ? bm_fail_errno(err, -r, "grants") : 0;
 }
 
@@ -59,6 +73,7 @@ int bm_grant_drop(struct bm_kernel *kernel, uint32_t bench, uint64_t object)
 	struct bm_grant_key key = { .bench = bench, .object = object };
 	int r = bpf_map_delete_elem(kernel->map.grants, &key);
 
+	kernel->grants -= r == 0 && kernel->grants;
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -96,29 +111,47 @@ bool bm_dest_there(struct bm_kernel *kernel, const struct bm_dest_key *key)
 	return bpf_map_lookup_elem(kernel->map.destinations, key, &dest) == 0 && !dest.closing;
 }
 
+/* More than hang on one of a table's heads, or the kernel gives none of them. */
+#define BATCH 1024
+
 /*
- * get_next_key starts anew when the key it is given is gone, so a key is dropped only after its
- * successor is known.
+ * A whole table in a few calls: it has the entries of all Benches, and each one's end looks through
+ * it. A batch ends where one of the table's heads does, so what is dropped meanwhile moves nothing.
  */
-static int prune(int map, size_t key_size, bool (*keep)(void *ctx, const void *key, int map),
-		 void *ctx, size_t *dropped)
+static int prune(int map, size_t key_size, size_t value_size,
+		 bool (*keep)(void *ctx, const void *key, const void *value), void *ctx,
+		 size_t *ret_kept, size_t *dropped)
 {
-	char key[sizeof(struct bm_except_key)], next[sizeof(key)];
-	int r = bpf_map_get_next_key(map, NULL, key);
+	autofree char *keys = calloc(BATCH, key_size), *values = calloc(BATCH, value_size);
+	uint32_t at, next, count;
+	void *from = NULL;
+	size_t kept = 0;
+	int r = 0;
 
+	if (!keys || !values)
+		return -ENOMEM;
 	while (r == 0) {
-		int more = bpf_map_get_next_key(map, key, next);
+		count = BATCH;
+		r = bpf_map_lookup_batch(map, from, &next, keys, values, &count, NULL);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		for (uint32_t i = 0; i < count; i++) {
+			int gone;
 
-		if (!keep(ctx, key, map)) {
-			r = bpf_map_delete_elem(map, key);
-			if (r < 0 && r != -ENOENT)
-				return r;
+			if (keep(ctx, keys + i * key_size, values + i * value_size)) {
+				kept++;
+				continue;
+			}
+			gone = bpf_map_delete_elem(map, keys + i * key_size);
+			if (gone < 0 && gone != -ENOENT)
+				return gone;
 			(*dropped)++;
 		}
-		memcpy(key, next, key_size);
-		r = more;
+		at = next;
+		from = &at;
 	}
-	return r == -ENOENT ? 0 : r;
+	*ret_kept = kept;
+	return 0;
 }
 
 struct prune_ctx {
@@ -126,59 +159,51 @@ struct prune_ctx {
 	const struct bm_keep *keep;
 };
 
-static bool keep_grant(void *arg, const void *key, int map)
+static bool keep_grant(void *arg, const void *key, const void *value)
 {
 	const struct bm_grant_key *k = key;
 	struct prune_ctx *ctx = arg;
-	struct bm_grant value;
 
 	if (ctx->bench && k->bench != ctx->bench)
 		return true;
-	if (!ctx->keep || bpf_map_lookup_elem(map, key, &value) < 0)
-		return false;
-	return !ctx->keep->grant || ctx->keep->grant(ctx->keep->ctx, k, &value);
+	return ctx->keep && (!ctx->keep->grant || ctx->keep->grant(ctx->keep->ctx, k, value));
 }
 
-static bool keep_dest(void *arg, const void *key, int map)
+static bool keep_dest(void *arg, const void *key, const void *value)
 {
 	const struct bm_dest_key *k = key;
 	struct prune_ctx *ctx = arg;
-	struct bm_dest value;
 
 	if (ctx->bench && k->bench != ctx->bench)
 		return true;
-	if (!ctx->keep || bpf_map_lookup_elem(map, key, &value) < 0)
-		return false;
-	return !ctx->keep->dest || ctx->keep->dest(ctx->keep->ctx, k, &value);
+	return ctx->keep && (!ctx->keep->dest || ctx->keep->dest(ctx->keep->ctx, k, value));
 }
 
-static bool keep_except(void *arg, const void *key, int map)
+static bool keep_except(void *arg, const void *key, const void *value)
 {
 	const struct bm_except_key *k = key;
 	struct prune_ctx *ctx = arg;
-	struct bm_except value;
 
 	if (ctx->bench && k->bench != ctx->bench)
 		return true;
-	if (!ctx->keep || bpf_map_lookup_elem(map, key, &value) < 0)
-		return false;
-	return !ctx->keep->except || ctx->keep->except(ctx->keep->ctx, k, &value);
+	return ctx->keep && (!ctx->keep->except || ctx->keep->except(ctx->keep->ctx, k, value));
 }
 
 int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_keep *keep,
 		    size_t *ret_dropped)
 {
 	struct prune_ctx ctx = { bench, keep };
-	size_t dropped = 0;
-	int r = prune(kernel->map.grants, sizeof(struct bm_grant_key), keep_grant, &ctx, &dropped);
+	size_t dropped = 0, others;
+	int r = prune(kernel->map.grants, sizeof(struct bm_grant_key), sizeof(struct bm_grant),
+		      keep_grant, &ctx, &kernel->grants, &dropped);
 
 	if (r == 0)
-		r = prune(kernel->map.destinations, sizeof(struct bm_dest_key), keep_dest, &ctx,
-			  &dropped);
+		r = prune(kernel->map.destinations, sizeof(struct bm_dest_key),
+			  sizeof(struct bm_dest), keep_dest, &ctx, &others, &dropped);
 	/* After the grants: without an exception its grant would be more. */
 	if (r == 0)
-		r = prune(kernel->map.excepts, sizeof(struct bm_except_key), keep_except, &ctx,
-			  &dropped);
+		r = prune(kernel->map.excepts, sizeof(struct bm_except_key),
+			  sizeof(struct bm_except), keep_except, &ctx, &others, &dropped);
 	if (r == 0 && ret_dropped)
 		*ret_dropped = dropped;
 	return r;

@@ -17,6 +17,7 @@
 
 #define LOOPBACK_IFINDEX 1 /* in every namespace */
 #define HOP_LIMIT_MAX 255
+#define ND_ROUTER_ADVERT 134
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
 #define ICMP_UNREACHABLE 3
@@ -170,6 +171,17 @@ static const struct bm_rule discovery[] = {
 	{ IN, { IS_ND, BM_ACCEPT } },
 };
 
+/*
+ * A network that the Bench brought with it may have its addresses from a router on the link, and
+ * they lapse where that is not heard any more. What it says leads nowhere that is not sealed.
+ */
+static const struct bm_rule advertisements[] = {
+	{ IN,
+	  { IS_V6, BM_PAYLOAD(NETWORK, 6, 2, 0), BM_CMP(EQ, 0, 2, IPPROTO_ICMPV6, HOP_LIMIT_MAX),
+	    BM_PAYLOAD(NETWORK, 8, 2, 0), BM_MASK(0, 2, 0xff, 0xc0), BM_CMP(EQ, 0, 2, 0xfe, 0x80),
+	    BM_PAYLOAD(TRANSPORT, 0, 1, 0), BM_CMP(EQ, 0, 1, ND_ROUTER_ADVERT), BM_ACCEPT } },
+};
+
 static const struct bm_rule own_end[] = {
 	{ OUT, { BM_COUNTER } },
 	{ IN, { BM_COUNTER } },
@@ -263,6 +275,7 @@ static void add_own(struct bm_batch *b)
 	add_chains(b, own_chains, sizeof(own_chains) / sizeof(own_chains[0]));
 	ADD(b, loopback);
 	add_sealed(b);
+	ADD(b, advertisements);
 	ADD(b, own_end);
 }
 

@@ -37,8 +37,8 @@ struct bm_broker_route {
 
 struct bm_broker_variable {
 	char name[BM_BROKER_WORD];
-	char value[BM_BROKER_PATH]; /* with {url} for the endpoint, {upstream} for
-				       https://HOST[:PORT] */
+	/* {url}, {host} and {port} stand for the endpoint, {upstream} for https://HOST[:PORT]. */
+	char value[BM_BROKER_PATH];
 };
 
 struct bm_broker_limits {

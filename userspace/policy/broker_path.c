@@ -118,6 +118,9 @@ bool bm_broker_header_never(const char *name)
 		"deploy-token",
 		"x-access-token",
 		"x-amz-security-token",
+		/* In parts an echo of the credential is none that is found. */
+		"range",
+		"if-range",
 		/* Another method, path or sender than the ones that were looked at. */
 		"x-http-method",
 		"x-http-method-override",

@@ -52,15 +52,29 @@ int bm_send(int socket, struct json_object *json, const int *fds, size_t fd_coun
 	return 0;
 }
 
+static void take_writer(const struct cmsghdr *c, struct bm_message *ret)
+{
+	struct ucred writer;
+
+	if (c->cmsg_type != SCM_CREDENTIALS || c->cmsg_len != CMSG_LEN(sizeof(writer)))
+		return;
+	memcpy(&writer, CMSG_DATA(c), sizeof(writer));
+	ret->pid = writer.pid;
+	ret->uid = writer.uid;
+}
+
 /* Keeps the first BM_MESSAGE_FDS in ret and closes the rest; returns how many came. */
-static size_t take_fds(struct msghdr *msg, struct bm_message *ret)
+static size_t take_control(struct msghdr *msg, struct bm_message *ret)
 {
 	size_t count = 0;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		size_t n;
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		take_writer(c, ret);
+		if (c->cmsg_type != SCM_RIGHTS)
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (size_t i = 0; i < n; i++, count++) {
@@ -80,7 +94,8 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 {
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * KERNEL_MAX_FDS)];
+		char space[CMSG_SPACE(sizeof(struct ucred)) +
+			   CMSG_SPACE(sizeof(int) * KERNEL_MAX_FDS)];
 	} control;
 	autofree char *text = malloc(BM_MESSAGE_MAX);
 	automessage message = {};
@@ -102,7 +117,7 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	fds = take_fds(&msg, &message);
+	fds = take_control(&msg, &message);
 	/* An empty packet looks the same as the end; nobody has reason to send one. */
 	if (n == 0)
 		return -ECONNRESET;
@@ -118,6 +133,56 @@ int bm_receive(int socket, struct bm_message *ret, struct bm_error *err)
 		return r;
 	*ret = message;
 	message = (struct bm_message){};
+	return 0;
+}
+
+int bm_receive_bare(int socket, size_t max, struct bm_message *ret, struct bm_error *err)
+{
+	autofree char *text = malloc(max);
+	struct iovec iov = { text, max };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (!text)
+		return -ENOMEM;
+	do {
+		n = recvmsg(socket, &msg, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (msg.msg_flags & MSG_CTRUNC)
+		return bm_fail(err, E2BIG, "message-fds", NULL,
+			       "message with file descriptors, of which none is taken here");
+	if (n == 0)
+		return -ECONNRESET;
+	if (msg.msg_flags & MSG_TRUNC)
+		return bm_fail(err, EMSGSIZE, "message-size", NULL,
+			       "message of more than %zu bytes", max);
+	return bm_json_parse(text, (size_t)n, "message", &ret->json, err);
+}
+
+int bm_send_as(int socket, struct json_object *json, const struct ucred *who)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(*who))];
+	} control = { .head = { CMSG_LEN(sizeof(*who)), SOL_SOCKET, SCM_CREDENTIALS } };
+	const char *text = json_object_to_json_string_ext(
+		json, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	struct iovec iov = { (void *)(uintptr_t)text, text ? strlen(text) : 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+
+	if (!text)
+		return -ENOMEM;
+	if (iov.iov_len > BM_MESSAGE_MAX)
+		return -EMSGSIZE;
+	memcpy(CMSG_DATA(&control.head), who, sizeof(*who));
+	while (sendmsg(socket, &msg, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			return -errno;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -24,6 +25,9 @@ struct bm_message {
 	struct json_object *json;
 	int fds[BM_MESSAGE_FDS];
 	size_t fd_count;
+	/* Who has written it, as the kernel says where SO_PASSCRED is set; pid 0: it does not. */
+	pid_t pid;
+	uid_t uid;
 };
 
 /* Drops the JSON and closes the fds that are left. Accepts an empty or half-taken message. */
@@ -39,6 +43,19 @@ int bm_send(int socket, struct json_object *json, const int *fds, size_t fd_coun
  * every fd in it closed, and err says which rule it broke; the connection is still good.
  */
 int bm_receive(int socket, struct bm_message *ret, struct bm_error *err);
+
+/*
+ * The same of a message of at most max bytes, with which no fd is taken: the kernel itself closes
+ * what came.
+ */
+int bm_receive_bare(int socket, size_t max, struct bm_message *ret, struct bm_error *err);
+
+/*
+ * As if the process with these credentials said it: who asks for the sender's (SO_PASSCRED) is told
+ * of them. -ESRCH: it has gone.
+ */
+struct ucred;
+int bm_send_as(int socket, struct json_object *json, const struct ucred *who);
 
 /* Client: connects to path. -ENOENT or -ECONNREFUSED: no daemon listens there. */
 int bm_connect(const char *path, int *ret_socket);

@@ -2,19 +2,20 @@
 
 A round asks for a Bench, a grant, a revocation or an end, and kills the daemon after the ledger has
 grown by some lines and a while that differs from round to round, counted in turns of a loop. Then
-benchmon starts another one, and all must be consistent: what `ls` shows, what the ledger says, what
-the kernel holds, what is mounted in the Bench. Prints one line a round.
+benchmon starts another one, and all must agree (agree.py). Meanwhile others ask without end. Prints the
+seed, and one line a round.
 """
-import glob
-import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 
+import pinned
+from agree import agree, subset
 from client import Client, check, daemon, opened
-from ledger import LEDGER, verify
+from ledger import LEDGER
 
 ROUNDS, DIRECTORY, SEED = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 BENCH = "k1"
@@ -25,7 +26,6 @@ def restart():
     done = subprocess.run(["benchmon", "ls", "--format", "json"], capture_output=True,
                           stdin=subprocess.DEVNULL, text=True, check=False)
     check(done.returncode == 0, f"benchmon ls: {done.stderr}")
-    return {bench["name"]: bench for bench in json.loads(done.stdout)["benches"]}
 
 
 def ask(client, op, fds=(), **keys):
@@ -65,6 +65,10 @@ def destroy(client):
     ask(client, "destroy", bench=BENCH)
 
 
+def rotate(client):
+    ask(client, "ledger-rotate")
+
+
 def killer(pid, lines, turns):
     """Watches the ledger grow, then counts turns and kills. In a process of its own."""
     child = os.fork()
@@ -87,41 +91,62 @@ def killer(pid, lines, turns):
         os._exit(0)
 
 
-def mounts_of(pid):
-    with open(f"/proc/{pid}/mounts", encoding="utf-8") as file:
-        return {line.split()[1] for line in file if line.split()[1].startswith("/in/")}
+def busy():
+    """Load: somebody who asks without end, whoever is killed meanwhile. In a process of its own."""
+    child = os.fork()
+    if child:
+        return child
+    asks = random.Random(SEED)
+    while os.getppid() != 1:
+        try:
+            with Client() as client:
+                for _ in range(asks.randrange(1, 20)):
+                    if not asks.choice([look, look, look, execute])(client):
+                        break
+        except OSError:
+            os.sched_yield()
+    os._exit(0)
 
 
-def consistent():
+def look(client):
+    return ask(client, "ls") and ask(client, "show", bench=BENCH)
+
+
+def execute(client):
+    """Whatever runs in it then: it hangs up, and that ends it."""
+    ends = os.pipe()
+    ask(client, "exec", [ends[0], ends[1], ends[1]], bench=BENCH, argv=["true"])
+    for end in ends:
+        os.close(end)
+    return False
+
+
+def consistent(before):
     """After a start. Returns whether the Bench is there, and how many grants it has."""
-    shown = restart()
-    said = verify()
-    check(sorted(name for name, _ in said.values()) == sorted(shown),
-          f"ledger: {said}, ls: {list(shown)}")
-    place = "/sys/fs/cgroup/benchmon"
-    for where in (place, "/run/benchmon/benches", "/var/lib/benchmon/benches",
-                  "/sys/fs/bpf/benchmon/benches"):
-        there = glob.glob(f"{where}/*/")
-        check(len(there) == len(shown), f"{where} has {there}, ls {list(shown)}")
-    if BENCH not in shown:
-        return False, 0
-    with Client() as client:
-        bench = client.ask("show", bench=BENCH)["bench"]
-    check(bench["state"] == "ready", "adopted half-made", bench)
-    wanted = {grant["dest"] for grant in bench["grants"] if grant["kind"] == "file"}
-    check(mounts_of(bench["pid"]) == wanted,
-          f"mounted: {mounts_of(bench['pid'])}, granted: {wanted}")
-    link = any(grant["kind"] == "net" for grant in bench["grants"])
-    check(os.path.exists(f"/sys/class/net/bm{bench['id']}") == link, "the link", bench)
-    return True, len(bench["grants"])
+    restart()
+    shown = agree(before)
+    return BENCH in shown, shown[BENCH]["grant_count"] if BENCH in shown else 0
 
 
 def main():
     random.seed(SEED)
-    there, grants = consistent()
+    print(f"seed {SEED}", flush=True)
+    there, grants = consistent(pinned.authority())
+    others = [busy() for _ in range(2)]
+    try:
+        rounds(there, grants)
+    finally:
+        for other in others:
+            os.kill(other, signal.SIGKILL)
+            os.waitpid(other, 0)
+
+
+def rounds(there, grants):
     for number in range(ROUNDS):
         if not there:
             action = create
+        elif number % 50 == 49:
+            action = rotate
         elif number % 7 == 6:
             action = destroy
         elif grants > 2 or (grants and number % 3 == 2):
@@ -131,6 +156,8 @@ def main():
         lines = random.choice([0, 1, 1, 2]) if action is not create else random.choice([0, 1, 2, 3])
         turns = random.choice([0, 1000, 20000, 100000, 400000])
         pid = daemon()
+        # One that is dying can't be taken hold of any more.
+        end = os.pidfd_open(pid)
         with Client() as client:
             child = killer(pid, lines, turns)
             action(client)
@@ -140,14 +167,18 @@ def main():
             except ProcessLookupError:
                 pass
             os.waitpid(child, 0)
+            select.select([end], [], [])
+            os.close(end)
+        allowed = pinned.authority()
+        subset(allowed)
         print(f"{number}: {action.__name__}, killed after {lines} lines and {turns} turns",
               flush=True)
-        there, grants = consistent()
+        there, grants = consistent(allowed)
         print(f"    then {'a Bench' if there else 'none'}, {grants} grants", flush=True)
     if there:
         with Client() as client:
             check(client.ask("destroy", bench=BENCH)["ok"], "not destroyed")
-    check(not consistent()[0], "there is still a Bench")
+    check(not consistent(pinned.authority())[0], "there is still a Bench")
 
 
 if __name__ == "__main__":

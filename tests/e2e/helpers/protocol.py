@@ -386,7 +386,7 @@ def insider():
             with open(f"{place}/cgroup.procs", "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))
             for client in (early, Client()):
-                for op in ("show", "destroy", "grant", "revoke"):
+                for op in ("show", "destroy", "grant", "revoke", "confirm", "reject"):
                     refused(client.ask(op, bench=BENCH), "not-from-inside",
                             f"process {os.getpid()} runs in ")
             os._exit(0)

@@ -1,0 +1,91 @@
+"""Whether all that there is agrees: the ledger, what the programs decide by, what is shown, mounted, linked
+and let through, and what lies about (I1, I4)."""
+import glob
+import json
+import os
+import subprocess
+
+import pinned
+from client import Client, check
+from ledger import replay
+
+
+def subset(allowed):
+    """I1: the kernel allows nothing that the ledger has not. Returns what that has."""
+    said = replay()
+    for kind, bench, grant, what, rights in allowed:
+        check(bench in said, f"kernel: a {kind} grant of a Bench that the ledger has not: {bench}")
+        if not grant:
+            continue
+        record = said[bench][1].get(grant)
+        check(record, f"kernel: a grant beyond the ledger: {bench}/{grant} {what}")
+        check((record["kind"] == "file") == (kind == "file"), f"kernel: another kind: {record}")
+        if kind == "file":
+            check(record["object"] == what and not rights & ~(3 if record["rights"] == "rw" else 1),
+                  f"kernel: more than the ledger: {what} {rights}, {record}")
+    walled = pinned.benches()
+    check(walled <= set(said), f"kernel: Benches {walled}, ledger {set(said)}")
+    return said
+
+
+def mounts_of(pid):
+    with open(f"/proc/{pid}/mounts", encoding="utf-8") as file:
+        return {line.split()[1] for line in file if line.split()[1].startswith("/in/")}
+
+
+def nft_of(pid, table):
+    """The destinations that a table lets through: as text, all its elements."""
+    enter = ["nsenter", "-t", str(pid), "-n"] if pid else []
+    done = subprocess.run([*enter, "nft", "-j", "list", "table", "inet", table],
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        return None
+    return [element for item in json.loads(done.stdout)["nftables"] if "set" in item
+            for element in item["set"].get("elem", [])]
+
+
+def agree(before):
+    """After a start; before is what the kernel allowed when the daemon died. Returns the Benches."""
+    allowed = pinned.authority()
+    said = subset(allowed)
+    # Adoption never adds. (An own object is no grant.)
+    more = {entry for entry in allowed - before if entry[2]}
+    check(not more, f"the restarted daemon has added {more}")
+    with Client() as client:
+        shown = {bench["name"]: client.ask("show", bench=bench["name"])["bench"]
+                 for bench in client.ask("ls")["benches"]}
+    check(sorted(name for name, _ in said.values()) == sorted(shown),
+          f"ledger: {said}, ls: {list(shown)}")
+    check(pinned.benches() == {bench["id"] for bench in shown.values()}, "walls", shown)
+    made = [bench for bench in shown.values() if bench["origin"] == "created"]
+    for where, count in (("/sys/fs/cgroup/benchmon", len(made)),
+                         ("/run/benchmon/benches", len(made)),
+                         ("/var/lib/benchmon/benches", len(made)),
+                         ("/sys/fs/bpf/benchmon/benches", len(shown))):
+        there = glob.glob(f"{where}/*/")
+        check(len(there) == count, f"{where} has {there}, ls {list(shown)}")
+    objects = set()
+    for bench in shown.values():
+        agrees(bench, {entry for entry in allowed if entry[1] == bench["id"] and entry[2]})
+        objects |= {grant["object"] for grant in bench["grants"] if grant["kind"] == "file"}
+    pins = {int(path.split("/")[-1]) for path in glob.glob("/run/benchmon/pins/[0-9]*")}
+    check(objects <= pins, f"granted: {objects}, pinned: {pins}")
+    return shown
+
+
+def agrees(bench, allowed):
+    """One Bench: what is shown, what the kernel allows, what is mounted, linked and let through."""
+    check(bench["state"] in ("ready", "frozen"), "adopted half-made", bench)
+    grants = {int(grant["id"].split("/")[1]): grant for grant in bench["grants"]}
+    check({entry[2] for entry in allowed} == set(grants),
+          f"the kernel has {sorted(allowed)}", bench)
+    wanted = {grant["dest"] for grant in grants.values() if grant["kind"] == "file"}
+    if bench["origin"] == "created":
+        there = mounts_of(bench["pid"])
+        check(there == wanted, f"mounted: {there}, granted: {wanted}")
+    nets = [entry for entry in allowed if entry[0] == "net"]
+    link = f"/sys/class/net/bm{bench['id']}"
+    check(os.path.exists(link) == bool(nets), f"the link; {nets}", bench)
+    elements = nft_of(bench["pid"], "benchmon")
+    check(elements is not None, f"{bench['name']} has no nft table")
+    check(bool(elements) == bool(nets), f"nft of the Bench has {elements}, the kernel {nets}")

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One Bench more than there may be: refused by the bound that it meets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "gatekeeperd/room.h"
+#include "kernel/internal.h"
+
+static struct daemon d;
+
+static int setup(void **state)
+{
+	(void)state;
+	d = (struct daemon){ .epoll = open("/dev/null", O_RDONLY | O_CLOEXEC),
+			     .descriptors = INT_MAX };
+	return d.epoll < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	while (d.model.benches)
+		model_remove(&d.model, d.model.benches);
+	return close(d.epoll);
+}
+
+static void add(uint32_t id)
+{
+	char name[BM_BENCH_NAME_LEN];
+
+	snprintf(name, sizeof(name), "b%u", id);
+	assert_non_null(model_add(&d.model, name, id));
+}
+
+static void refused(const char *message, const char *remedy)
+{
+	struct bm_error err = {};
+
+	assert_int_equal(room_for_bench(&d, &err), -ENOSPC);
+	assert_string_equal(err.rule, "limits");
+	assert_non_null(strstr(err.message, message));
+	assert_non_null(strstr(err.remedy, remedy));
+}
+
+static void of_the_kernel(void **state)
+{
+	(void)state;
+	for (uint32_t id = 1; id < BM_MAX_BENCHES; id++)
+		add(id);
+	assert_int_equal(room_for_bench(&d, NULL), 0);
+	add(BM_MAX_BENCHES);
+	refused("4096 Benches", "destroy or detach");
+	model_remove(&d.model, d.model.benches);
+	assert_int_equal(room_for_bench(&d, NULL), 0);
+}
+
+/* By the lowest number that is free, wherever the others are. */
+static void of_descriptors(void **state)
+{
+	int more[4], next = dup(d.epoll);
+
+	(void)state;
+	assert_true(next >= 0);
+	close(next);
+	add(1);
+	d.descriptors = next + ROOM_DESCRIPTORS;
+	assert_int_equal(room_for_bench(&d, NULL), 0);
+	for (size_t i = 0; i < 4; i++)
+		more[i] = dup(d.epoll);
+	refused("too few descriptors are left", "LimitNOFILE");
+	close(more[0]);
+	assert_int_equal(room_for_bench(&d, NULL), 0);
+	for (size_t i = 1; i < 4; i++)
+		close(more[i]);
+	/* It leaves none of its own. */
+	assert_int_equal(dup(d.epoll), next);
+	close(next);
+}
+
+static void of_grants(void **state)
+{
+	struct bm_kernel kernel = { .grants = BM_MAX_GRANTS - 2 };
+	struct bm_error err = {};
+
+	(void)state;
+	assert_int_equal(bm_grants_room(&kernel, 2, &err), 0);
+	assert_int_equal(bm_grants_room(&kernel, 3, &err), -ENOSPC);
+	assert_string_equal(err.rule, "grants");
+	assert_non_null(strstr(err.message, "262144"));
+	assert_non_null(strstr(err.remedy, "revoke"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(of_the_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_descriptors, setup, teardown),
+		cmocka_unit_test(of_grants),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
