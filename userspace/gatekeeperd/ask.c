@@ -232,6 +232,25 @@ static int check_port(const char *target, struct bm_error *err)
 	return 0;
 }
 
+static int check_target(struct json_object *json, struct ask *ask, struct bm_error *err)
+{
+	switch (ask->kind) {
+	case GRANT_FILE:
+		return take_file(json, ask, err);
+	case GRANT_NET:
+		return check_net(ask->target, err);
+	case GRANT_LISTEN:
+		return check_port(ask->target, err);
+	case GRANT_BROKER:
+		return bm_bench_name_valid(ask->target)
+			       ? 0
+			       : bm_fail(err, EINVAL, "broker", "see `benchmon broker ls`",
+					 "that is no name for a broker");
+	default:
+		return -EINVAL;
+	}
+}
+
 static int take_grant(struct daemon *d, const struct connection *c, struct json_object *json,
 		      struct ask *ask, struct bm_error *err)
 {
@@ -259,9 +278,7 @@ static int take_grant(struct daemon *d, const struct connection *c, struct json_
 			    "request: \"for\" is a number of seconds up to a year");
 	if (r < 0)
 		return r;
-	return ask->kind == GRANT_FILE  ? take_file(json, ask, err)
-	       : ask->kind == GRANT_NET ? check_net(ask->target, err)
-					: check_port(ask->target, err);
+	return check_target(json, ask, err);
 }
 
 static int take_bench(const struct connection *c, struct json_object *json, struct ask *ask,

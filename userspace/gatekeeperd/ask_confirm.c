@@ -53,6 +53,8 @@ static void fill_grant(struct json_object *message, const struct ask *ask)
 			bm_json_add_string(message, "dest", ask->dest);
 	} else if (ask->kind == GRANT_LISTEN) {
 		fill_port(message, ask);
+	} else if (ask->kind == GRANT_BROKER) {
+		bm_json_add_string(message, "broker", ask->target);
 	} else {
 		bm_json_add_string(message,
 				   bm_bench_name_valid(ask->target) ? "profile" : "destination",

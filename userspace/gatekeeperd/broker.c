@@ -66,31 +66,61 @@ int broker_set_upstream(struct broker_definition *def, const char *upstream, str
 		       def->broker.name);
 }
 
-/* {url}, {host} and {port} of a variable. */
-static void fill_in(const char *from, const char *host, struct bm_broker_variable *v)
+#define HTTPS 443
+
+/* What the words in braces of a variable stand for. */
+struct stand_ins {
+	char url[BROKER_HOST_LEN + 8], port[8];
+	char upstream[BM_HOSTNAME_LEN + 16];
+	const char *host;
+};
+
+static void stand_in(const struct bm_broker *broker, const char *host, struct stand_ins *ret)
+{
+	ret->host = host;
+	snprintf(ret->url, sizeof(ret->url), "http://%s", host);
+	snprintf(ret->port, sizeof(ret->port), "%d", BM_ENDPOINT_PORT);
+	if (broker->port == HTTPS)
+		snprintf(ret->upstream, sizeof(ret->upstream), "https://%s", broker->host);
+	else
+		snprintf(ret->upstream, sizeof(ret->upstream), "https://%s:%u", broker->host,
+			 broker->port);
+}
+
+/* The length of the word that from begins with, and what it stands for; 0. */
+static size_t word_at(const char *from, const struct stand_ins *ins, const char **ret)
+{
+	const struct {
+		const char *word, *text;
+	} words[] = { { "{url}", ins->url },
+		      { "{host}", ins->host },
+		      { "{port}", ins->port },
+		      { "{upstream}", ins->upstream } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t len = strlen(words[i].word);
+
+		if (strncmp(from, words[i].word, len))
+			continue;
+		*ret = words[i].text;
+		return len;
+	}
+	return 0;
+}
+
+static void fill_in(const char *from, const struct stand_ins *ins, struct bm_broker_variable *v)
 {
 	size_t len = 0;
 
 	while (*from && len + 1 < sizeof(v->value)) {
-		const char *word = NULL;
-		char url[BROKER_HOST_LEN + 8], port[8];
+		const char *text;
+		size_t word = word_at(from, ins, &text);
 
-		snprintf(url, sizeof(url), "http://%s", host);
-		snprintf(port, sizeof(port), "%d", BM_ENDPOINT_PORT);
-		if (!strncmp(from, "{url}", 5)) {
-			word = url;
-			from += 5;
-		} else if (!strncmp(from, "{host}", 6)) {
-			word = host;
-			from += 6;
-		} else if (!strncmp(from, "{port}", 6)) {
-			word = port;
-			from += 6;
-		}
 		if (word)
-			len += (size_t)snprintf(v->value + len, sizeof(v->value) - len, "%s", word);
+			len += (size_t)snprintf(v->value + len, sizeof(v->value) - len, "%s", text);
 		else
-			v->value[len++] = *from++;
+			v->value[len++] = *from;
+		from += word ?: 1;
 		if (len >= sizeof(v->value))
 			len = sizeof(v->value) - 1;
 	}
@@ -103,6 +133,7 @@ static int describe_definition(const struct broker_definition *def, const char *
 	BM_CLEANUP(grant_broker_freep) struct grant_broker *b = calloc(1, sizeof(*b));
 	size_t count = def->broker.variable_count;
 	char host[BROKER_HOST_LEN];
+	struct stand_ins ins;
 
 	if (b)
 		b->variables = calloc(count + 1, sizeof(*b->variables));
@@ -113,9 +144,10 @@ static int describe_definition(const struct broker_definition *def, const char *
 	memcpy(b->definition, def->digest, sizeof(b->definition));
 	snprintf(b->credential, sizeof(b->credential), "%.255s", credential);
 	b->setting = def->broker.setting;
+	stand_in(&def->broker, broker_host(b, host), &ins);
 	for (size_t i = 0; i < count; i++) {
 		b->variables[i] = def->broker.variables[i];
-		fill_in(def->broker.variables[i].value, broker_host(b, host), &b->variables[i]);
+		fill_in(def->broker.variables[i].value, &ins, &b->variables[i]);
 	}
 	b->variable_count = count;
 	*ret = TAKE_PTR(b);

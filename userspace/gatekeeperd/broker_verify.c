@@ -205,17 +205,19 @@ int request_broker_verify(struct daemon *d, struct connection *c, struct bm_mess
 
 struct listing {
 	struct daemon *d;
+	uid_t uid; /* whose Benches are told of */
 	struct json_object *items;
 };
 
-static struct json_object *users_of(const struct daemon *d, const char *name)
+static struct json_object *users_of(const struct daemon *d, uid_t uid, const char *name)
 {
 	struct json_object *list = json_object_new_array();
 	char id[BM_GRANT_ID_LEN];
 
 	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		for (const struct grant *g = b->grants; g; g = g->next) {
-			if (g->kind != GRANT_BROKER || strcmp(g->broker->name, name) ||
+			if (!bench_is_of(b, uid) || g->kind != GRANT_BROKER ||
+			    strcmp(g->broker->name, name) ||
 			    json_object_array_length(list) == PROFILE_USERS)
 				continue;
 			snprintf(id, sizeof(id), "%s/%u", b->name, g->number);
@@ -270,18 +272,17 @@ static void add_definition(void *ctx, const char *name)
 			bm_json_add_string(json, "upstream", upstream);
 		add_credential(json, name);
 	}
-	bm_json_add(json, "users", users_of(listing->d, name));
+	bm_json_add(json, "users", users_of(listing->d, listing->uid, name));
 	json_object_array_add(listing->items, json);
 }
 
 int request_broker_ls(struct daemon *d, struct connection *c, struct bm_message *message,
 		      struct json_object **ret_reply, struct bm_error *err)
 {
-	struct listing listing = { .d = d };
+	struct listing listing = { .d = d, .uid = c->uid };
 	size_t offset;
 	int r = offset_of_request(message->json, &offset, err);
 
-	(void)c;
 	if (r < 0)
 		return r;
 	listing.items = json_object_new_array();

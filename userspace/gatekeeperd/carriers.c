@@ -363,9 +363,10 @@ int request_carriers(struct daemon *d, struct connection *c, struct bm_message *
 {
 	struct json_object *items;
 	size_t offset, at = 0, used = 0;
-	int r = offset_of_request(message->json, &offset, err);
+	int r = only_root(c, "what carries secrets is everybody's: only root sees the list", err);
 
-	(void)c;
+	if (r == 0)
+		r = offset_of_request(message->json, &offset, err);
 	if (r < 0)
 		return r;
 	items = json_object_new_array();
@@ -412,8 +413,11 @@ int request_carrier_clear(struct daemon *d, struct connection *c, struct bm_mess
 	struct carrier *there;
 	char remedy[64];
 	int64_t number;
-	int r;
+	int r = only_root(
+		c, "what carries secrets is everybody's: only root takes one off the list", err);
 
+	if (r < 0)
+		return r;
 	if (bm_json_int(message->json, "carrier", &number) < 0)
 		return bm_fail(err, EINVAL, "protocol", NULL,
 			       "carrier-clear: \"carrier\" is missing");
