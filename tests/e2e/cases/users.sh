@@ -14,6 +14,7 @@ setup() {
 	for uid in 1501 1502; do
 		mkdir "$disk/$uid"
 		echo "of $uid" >"$disk/$uid/file"
+		echo first >"$disk/$uid/first"
 		chown -R "$uid:$uid" "$disk/$uid"
 	done
 	as 1501 create mine-was --rootfs "$BENCHMON_ROOTFS"
@@ -32,7 +33,7 @@ setup() {
 	stop_daemon
 	py service up --config "$tmp/settings"
 	# So does the first grant of each daemon with the ids of a Bench, which it keeps.
-	as 1501 grant mine file "$disk/1501/file:/in/first" --yes
+	as 1501 grant mine file "$disk/1501/first:/in/first" --yes
 	did 'mine/2 granted'
 	as 1501 revoke mine/2
 	did
