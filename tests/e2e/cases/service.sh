@@ -117,7 +117,7 @@ case_operators() {
 	refused 125 'you may not talk to gatekeeperd (rule: socket)'
 	mkdir "$disk/mine"
 	echo mine >"$disk/mine/file"
-	chown -R 65533 "$disk/mine"
+	chown -R 65533:65533 "$disk/mine"
 	as_user 65533 65533 65534 grant m1 file "$disk/mine:/in/mine:rw" --yes
 	did granted
 	as_user 65533 65533 65534 exec m1 -- sh -c 'cat /in/mine/file; echo new >/in/mine/new'
