@@ -304,10 +304,12 @@ attack: deps
 	@tests/attack/drive "$(GROUP)" "$(KERNEL)"
 
 # Daemons that are never installed: cases/steps.sh, cases/upgrade.sh.
-others:
+stepped:
 	@$(MAKE) --no-print-directory STEPS=1 $(addprefix build/steps/bin/,gatekeeperd benchmon-holder benchmon-ask)
+
+others: stepped
 	@$(MAKE) --no-print-directory OTHER=1 $(addprefix build/other/bin/,gatekeeperd benchmon-holder benchmon-ask)
-.PHONY: others
+.PHONY: others stepped
 
 e2e: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(E2E)

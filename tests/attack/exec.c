@@ -40,6 +40,20 @@ int probe_execve(char **args)
 	return executed(do_execve, args);
 }
 
+static int do_execas(char **args)
+{
+	char *const argv[] = { args[0], args[1], NULL };
+
+	execve(args[0], argv, no_env);
+	return errno;
+}
+
+/* A program of somebody else's: that it ran, its success says. */
+int probe_execas(char **args)
+{
+	return in_child(do_execas, args);
+}
+
 static int do_execveat(char **args)
 {
 	int fd = open(args[0], O_RDONLY);

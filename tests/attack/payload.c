@@ -104,6 +104,7 @@ static const struct probe probes[] = {
 
 	{ "ok", probe_ok, 0, "what an executed copy does" },
 	{ "execve", probe_execve, 1, "execve(2) PATH" },
+	{ "execas", probe_execas, 2, "execve(2) PATH with WORD, which ends with 0" },
 	{ "execveat", probe_execveat, 1, "execveat(2) with AT_EMPTY_PATH of PATH" },
 	{ "fexec", probe_fexec, 1, "executes /proc/self/fd/N of PATH" },
 	{ "opathexec", probe_opathexec, 1, "executes an O_PATH descriptor of PATH" },

@@ -87,7 +87,8 @@ probe_fn probe_dnotify, probe_receive, probe_pass, probe_park, tool_send;
 probe_fn probe_uring;
 
 /* exec.c */
-probe_fn probe_ok, probe_execve, probe_execveat, probe_fexec, probe_opathexec, probe_ldso;
+probe_fn probe_ok, probe_execve, probe_execas, probe_execveat, probe_fexec, probe_opathexec,
+	probe_ldso;
 probe_fn probe_copyexec, probe_linkexec, probe_renameexec, probe_execve32, probe_memfdexec;
 probe_fn probe_vforkexec;
 

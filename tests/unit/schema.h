@@ -185,4 +185,12 @@ static inline bool schema_fits(struct json_object *schema, struct json_object *j
 	       schema_object(schema, json, rules);
 }
 
+static inline bool schema_takes(const char *text)
+{
+	autojson *json = NULL;
+
+	return bm_json_parse(text, strlen(text), "test", &json, NULL) == 0 &&
+	       schema_fits(loaded_schema, json, loaded_schema);
+}
+
 #endif

@@ -33,14 +33,6 @@
 #define PATH(text) ROUTE("{\"method\":\"GET\",\"path\":\"" text "\"}")
 #define QUERY(text) ROUTE("{\"method\":\"GET\",\"path\":\"/a\",\"query\":[" text "]}")
 
-static bool schema_takes(const char *text)
-{
-	autojson *json = NULL;
-
-	return bm_json_parse(text, strlen(text), "test", &json, NULL) == 0 &&
-	       schema_fits(loaded_schema, json, loaded_schema);
-}
-
 static void good(void **state)
 {
 	static const char *const documents[] = {

@@ -34,14 +34,6 @@
 #define T50 "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"
 #define U50 "\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274\303\274"
 
-static bool schema_takes(const char *text)
-{
-	autojson *json = NULL;
-
-	return bm_json_parse(text, strlen(text), "test", &json, NULL) == 0 &&
-	       schema_fits(loaded_schema, json, loaded_schema);
-}
-
 static void good(void **state)
 {
 	static const char *const documents[] = {

@@ -74,6 +74,13 @@ int cli_call_list(struct cli *cli, const char *op,
 		  struct json_object *(*list)(struct json_object *reply), struct json_object **ret,
 		  struct json_object **ret_list, struct bm_error *err);
 
+/*
+ * request.c: such a list as {what: items} or by the names that stand under key; false where text is
+ * wanted.
+ */
+bool cli_print_list(const struct cli *cli, struct json_object *items, const char *what,
+		    const char *key);
+
 /* create.c: --exec and --allow-userns into a request. */
 int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err);
 /* create.c */

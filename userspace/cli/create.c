@@ -58,17 +58,13 @@ int cli_create(struct cli *cli, int socket, const char *name, struct json_object
 {
 	const char *image = cli->args.value[OPT_IMAGE];
 	autojson *request = json_object_new_object();
-	struct json_object *limits = NULL;
 	autoclose rootfs = -1;
-	int r = cli_limits(cli, &limits, err);
+	int r = cli_limits(cli, request, err);
 
-	if (r < 0)
-		return r;
-	if (limits)
-		bm_json_add(request, "limits", limits);
 	if (name)
 		bm_json_add_string(request, "bench", name);
-	r = cli_modes(cli, request, err);
+	if (r == 0)
+		r = cli_modes(cli, request, err);
 	if (r == 0 && image && cli->args.value[OPT_ROOTFS])
 		r = cli_usage(cli, err, "--image and --rootfs are two root file systems");
 	if (r == 0)
@@ -87,16 +83,12 @@ int cli_create_asked(struct cli *cli, int socket, const char *id, bool image, co
 		     FILE *out, struct json_object **ret_reply, struct bm_error *err)
 {
 	autojson *request = json_object_new_object();
-	struct json_object *limits = NULL;
 	autoclose rootfs = -1;
-	int r = cli_limits(cli, &limits, err);
+	int r = cli_limits(cli, request, err);
 
-	if (r < 0)
-		return r;
-	if (limits)
-		bm_json_add(request, "limits", limits);
 	bm_json_add_string(request, "request", id);
-	r = cli_modes(cli, request, err);
+	if (r == 0)
+		r = cli_modes(cli, request, err);
 	if (r == 0)
 		r = image ? cli_image_mount(target, &rootfs, err)
 			  : cli_source_open(target, false, &rootfs, err);

@@ -32,7 +32,7 @@ static int parse_cpus(const char *text, int64_t *ret, struct bm_error *err)
 			 : 0;
 }
 
-int cli_limits(struct cli *cli, struct json_object **ret, struct bm_error *err)
+int cli_limits(struct cli *cli, struct json_object *request, struct bm_error *err)
 {
 	static const struct {
 		enum cli_opt opt;
@@ -64,7 +64,8 @@ int cli_limits(struct cli *cli, struct json_object **ret, struct bm_error *err)
 			limits = json_object_new_object();
 		bm_json_add_int(limits, kinds[i].key, value);
 	}
-	*ret = TAKE_PTR(limits);
+	if (limits)
+		bm_json_add(request, "limits", TAKE_PTR(limits));
 	return 0;
 }
 

@@ -7,8 +7,8 @@
 
 #include "cli/cli.h"
 
-/* "limits" of a request as the options say it; *ret NULL when they don't. */
-int cli_limits(struct cli *cli, struct json_object **ret, struct bm_error *err);
+/* "limits" into a request, where the options say any. */
+int cli_limits(struct cli *cli, struct json_object *request, struct bm_error *err);
 /* "limits     memory 512M, cpus 1.5, until 2026-01-01T00:00:00Z"; nothing where there are none. */
 void cli_limits_print(FILE *out, struct json_object *bench);
 

@@ -54,15 +54,6 @@ static int print_table(struct json_object *benches, struct bm_error *err)
 	return r < 0 ? bm_fail_errno(err, -r, "ls") : 0;
 }
 
-static void print_names(struct json_object *benches)
-{
-	char shown[CLI_SHORT];
-
-	for (size_t i = 0; i < json_object_array_length(benches); i++)
-		printf("%s\n", cli_show_key(json_object_array_get_idx(benches, i), "name", shown,
-					    sizeof(shown)));
-}
-
 int cmd_ls(struct cli *cli, struct bm_error *err)
 {
 	autojson *reply = NULL;
@@ -71,16 +62,10 @@ int cmd_ls(struct cli *cli, struct bm_error *err)
 
 	if (r < 0 || !benches)
 		return r;
-	if (cli->format == FORMAT_JSON) {
-		json_object_object_del(reply, "ok");
-		json_object_object_del(reply, "next");
-		cli_print_json(stdout, reply);
-	} else if (cli->format == FORMAT_NAMES) {
-		print_names(benches);
-	} else if (json_object_array_length(benches)) {
+	if (cli_print_list(cli, benches, "benches", "name"))
+		return 0;
+	if (json_object_array_length(benches))
 		return print_table(benches, err);
-	} else {
-		printf("no Benches; `benchmon help` says how to make one\n");
-	}
+	printf("no Benches; `benchmon help` says how to make one\n");
 	return 0;
 }

@@ -14,15 +14,6 @@ static struct json_object *items_of(struct json_object *reply)
 	return bm_json_get(reply, "items", json_type_array);
 }
 
-static void print_ids(struct json_object *items)
-{
-	char shown[CLI_SHORT];
-
-	for (size_t i = 0; i < json_object_array_length(items); i++)
-		printf("%s\n", cli_show_key(json_object_array_get_idx(items, i), "request", shown,
-					    sizeof(shown)));
-}
-
 int cmd_pending(struct cli *cli, struct bm_error *err)
 {
 	autojson *reply = NULL;
@@ -31,18 +22,12 @@ int cmd_pending(struct cli *cli, struct bm_error *err)
 
 	if (r < 0 || !items)
 		return r;
-	if (cli->format == FORMAT_JSON) {
-		json_object_object_del(reply, "ok");
-		json_object_object_del(reply, "next");
-		cli_print_json(stdout, reply);
-	} else if (cli->format == FORMAT_NAMES) {
-		print_ids(items);
-	} else if (!json_object_array_length(items)) {
+	if (cli_print_list(cli, items, "requests", "request"))
+		return 0;
+	if (!json_object_array_length(items))
 		printf("nothing awaits a decision\n");
-	} else {
-		for (size_t i = 0; i < json_object_array_length(items); i++)
-			cli_ask_print_item(stdout, json_object_array_get_idx(items, i));
-	}
+	for (size_t i = 0; i < json_object_array_length(items); i++)
+		cli_ask_print_item(stdout, json_object_array_get_idx(items, i));
 	return 0;
 }
 

@@ -12,34 +12,20 @@ static struct json_object *items_of(struct json_object *reply)
 	return bm_json_get(reply, "items", json_type_array);
 }
 
-static void print_profiles(struct json_object *list)
-{
-	autojson *json = json_object_new_object();
-
-	bm_json_add(json, "profiles", json_object_get(list));
-	cli_print_json(stdout, json);
-}
-
 static int list(struct cli *cli, const char *name, struct bm_error *err)
 {
 	autojson *reply = NULL;
 	struct json_object *profiles;
-	char shown[CLI_SHOWN];
 	int r = cli_call_list(cli, "profile-ls", items_of, &reply, &profiles, err);
 
 	(void)name;
 	if (r < 0 || !profiles)
 		return cli->format == FORMAT_NAMES ? 0 : r;
-	if (cli->format == FORMAT_NAMES)
-		for (size_t i = 0; i < json_object_array_length(profiles); i++)
-			printf("%s\n", cli_show_key(json_object_array_get_idx(profiles, i), "name",
-						    shown, sizeof(shown)));
-	else if (cli->format == FORMAT_JSON)
-		print_profiles(profiles);
-	else if (json_object_array_length(profiles))
+	if (cli_print_list(cli, profiles, "profiles", "name"))
+		return 0;
+	if (json_object_array_length(profiles))
 		return cli_profile_table(profiles, err);
-	else
-		printf("no profiles; man benchmon says where they are looked for\n");
+	printf("no profiles; man benchmon says where they are looked for\n");
 	return 0;
 }
 
@@ -124,7 +110,7 @@ static int verify_all(struct cli *cli, struct bm_error *err)
 			print_verified(p);
 	}
 	if (cli->format == FORMAT_JSON)
-		print_profiles(profiles);
+		cli_print_list(cli, profiles, "profiles", "name");
 	else if (!looked)
 		printf("nothing is sealed\n");
 	if (bad)

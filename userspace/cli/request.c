@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
+#include "cli/text.h"
 
 static int utf8_check(struct json_object *json, struct bm_error *err)
 {
@@ -128,4 +129,22 @@ int cli_call_list(struct cli *cli, const char *op,
 	*ret_list = list(*ret);
 	return *ret_list ? 0
 			 : bm_fail(err, EPROTO, "protocol", NULL, "%s: the reply has no list", op);
+}
+
+bool cli_print_list(const struct cli *cli, struct json_object *items, const char *what,
+		    const char *key)
+{
+	autojson *json = NULL;
+	char shown[CLI_SHOWN];
+
+	if (cli->format == FORMAT_JSON) {
+		json = json_object_new_object();
+		bm_json_add(json, what, json_object_get(items));
+		cli_print_json(stdout, json);
+	} else if (cli->format == FORMAT_NAMES) {
+		for (size_t i = 0; i < json_object_array_length(items); i++)
+			printf("%s\n", cli_show_key(json_object_array_get_idx(items, i), key, shown,
+						    sizeof(shown)));
+	}
+	return cli->format == FORMAT_JSON || cli->format == FORMAT_NAMES;
 }

@@ -322,7 +322,7 @@ case_rotated() {
 	asked .grants_left_out null
 	bm receipt e1
 	did 'names this receipt'
-	rm /var/lib/benchmon/ledger-1.jsonl
+	rm /var/lib/benchmon/ledger-[0-9]*.jsonl
 	rm "$disk/out/abc"
 }
 

@@ -107,27 +107,32 @@ case_operators() {
 	served_with --config "$tmp/settings"
 	same '660 0:65534' "$(stat -c '%a %u:%g' /run/benchmon/gatekeeperd.sock)" 'the socket'
 	as_user 65533 65533 65534 ls
-	did e1
+	did 'no Benches'
+	as_user 65533 65533 65534 create m1 --rootfs "$BENCHMON_ROOTFS"
+	did m1
 	as_user 65533 65534 65533 ls
-	did e1
+	did m1
+	[[ $out != *e1* ]] || fail 'it sees the Bench of root'
 	as_user 65533 65533 65533,65532 ls
 	refused 125 'you may not talk to gatekeeperd (rule: socket)'
 	mkdir "$disk/mine"
 	echo mine >"$disk/mine/file"
-	chown -R 65533 "$disk/mine"
-	as_user 65533 65533 65534 grant e1 file "$disk/mine:/in/mine:rw" --yes
+	chown -R 65533:65533 "$disk/mine"
+	as_user 65533 65533 65534 grant m1 file "$disk/mine:/in/mine:rw" --yes
 	did granted
-	as_user 65533 65533 65534 exec e1 -- sh -c 'cat /in/mine/file; echo new >/in/mine/new'
+	as_user 65533 65533 65534 exec m1 -- sh -c 'cat /in/mine/file; echo new >/in/mine/new'
 	did mine
 	same 65533 "$(stat -c %u "$disk/mine/new")" 'the owner of a new file'
-	as_user 65533 65533 65534 grant e1 file "$disk/src:/in/src:rw" --yes
+	as_user 65533 65533 65534 grant m1 file "$disk/src:/in/src:rw" --yes
 	refused 125 '(rule: own-credentials)'
 	chmod 600 "$disk/src/file"
-	as_user 65533 65533 65534 grant e1 file "$disk/src/file:/in/src" --yes
+	as_user 65533 65533 65534 grant m1 file "$disk/src/file:/in/src" --yes
 	refused 125 'you may not read it (rule: own-credentials)'
-	bm show e1 --format json
+	bm show m1 --format json
 	did '"confirmed":{"uid":65533,"how":"yes"}'
-	as_user 65533 65533 65534 revoke e1 --all
+	as_user 65533 65533 65534 revoke m1 --all
+	did
+	as_user 65533 65533 65534 destroy m1
 	did
 	# By a path, which somebody else than root may lead elsewhere.
 	mkdir -p "$tmp/mnt" "$disk/mine"/{one,two}
