@@ -31,14 +31,6 @@
 
 static const char none[] = "/nonexistent.test/secrets.json";
 
-static bool schema_takes(const char *text)
-{
-	autojson *json = NULL;
-
-	return bm_json_parse(text, strlen(text), "test", &json, NULL) == 0 &&
-	       schema_fits(loaded_schema, json, loaded_schema);
-}
-
 static void good(void **state)
 {
 	static const char *const documents[] = {
