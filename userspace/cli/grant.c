@@ -146,6 +146,7 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		bm_json_add(request, "except", excepts_of(grant->excepts));
 	if (grant->excepts)
 		add_secrets(grant->excepts, request);
+	cli_progress("searching %.40s for secrets ...", grant->source);
 	return cli_grant_ask(cli, socket, "grant", request, &fd, out, ret_reply, err);
 }
 

@@ -225,6 +225,7 @@ case_daemon() {
 	did "hello from $server"
 	bm ledger rotate
 	did
+	rm /var/lib/benchmon/ledger-[0-9]*.jsonl
 	stop_daemon
 	soon runs
 	# Another definition is not what was granted.

@@ -96,11 +96,11 @@ case_secret_first() {
 	never_egress n1
 	stop_daemon KILL
 	never_egress n1
+	bm ledger show --bench n1
+	printed 'n1 ever secret'
 	rotated
 	stop_daemon
 	never_egress n1
-	bm ledger show --bench n1
-	did 'n1 ever secret'
 	bm destroy n1
 	did
 	make_bench n1
@@ -275,6 +275,19 @@ case_recognized() {
 	ended 1
 }
 
+# Somebody holds the search up (fanotify answers when it likes): the others are served meanwhile.
+case_searched() {
+	mkdir -p "$disk/s"
+	echo slow >"$disk/s/file"
+	make_bench s1
+	py secrets searched s1 "$disk/s"
+	bm destroy s1
+	did
+	make_bench s1
+	py secrets destroyed s1 "$disk/s"
+	rm -r "$disk/s"
+}
+
 case_own_list() {
 	make_bench n8
 	mkdir -p /etc/benchmon
@@ -350,6 +363,22 @@ case_relay() {
 	did "carrier $number cleared: $disk/r/share"
 	bm ledger show
 	printed "carrier-clear carrier $number"
+	bm carrier ls --format json
+	last=$(jq '[.items[].carrier] | max' "$tmp/out")
+	bm carrier clear "$last"
+	did cleared
+	# A number is never another's, also where the ledger no longer tells of it.
+	rotated
+	stop_daemon
+	make_bench r3
+	bm grant r3 file "$disk/token" --secret --yes
+	did granted
+	bm grant r3 file "$disk/r/again:rw" --yes
+	did granted
+	bm carrier ls --format json
+	(($(jq '[.items[].carrier] | max' "$tmp/out") > last)) || fail 'a number is used again'
+	bm destroy r3
+	did
 	make_bench r2
 	bm grant r2 file "$disk/r/share" --yes
 	did granted
