@@ -91,8 +91,12 @@ case_secret_first() {
 	never_egress n1
 	printf -v last %s "$err"
 	[[ $last == *'(n1/1)'* ]] || fail 'which grant it is'
+	bm show n1
+	did 'ever had   secret'
 	bm revoke n1/1
 	did 'n1/1 revoked'
+	bm show n1 --format json
+	did '"had":["secret"]'
 	never_egress n1
 	stop_daemon KILL
 	never_egress n1
@@ -104,6 +108,8 @@ case_secret_first() {
 	bm destroy n1
 	did
 	make_bench n1
+	bm show n1
+	did 'ever had   none'
 	bm grant n1 net "$server:8080" --yes
 	did granted
 	connects n1 8080
