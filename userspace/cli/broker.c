@@ -7,46 +7,8 @@
 
 #include "base/escape.h"
 #include "cli/cli.h"
-#include "cli/parse.h"
+#include "cli/kinds.h"
 #include "cli/text.h"
-
-static int add_limit(struct json_object *limits, const char *text, struct bm_error *err)
-{
-	const char *is = strchr(text, '=');
-	char key[16];
-	int64_t value;
-	int r;
-
-	if (!is || is == text || (size_t)(is - text) >= sizeof(key))
-		return bm_fail(err, EINVAL, "usage", NULL,
-			       "--limit: %.64s is not WHAT=N, as requests=100", text);
-	snprintf(key, sizeof(key), "%.*s", (int)(is - text), text);
-	r = strcmp(key, "bytes") ? cli_parse_number("--limit", is + 1, 1, INT64_MAX, &value, err)
-				 : cli_parse_size(is + 1, &value, err);
-	if (r == 0 && json_object_object_get_ex(limits, key, NULL))
-		return bm_fail(err, EINVAL, "usage", NULL, "--limit: %s is given twice", key);
-	if (r == 0)
-		bm_json_add_int(limits, key, value);
-	return r;
-}
-
-static int add_limits(struct cli *cli, struct json_object *request, struct bm_error *err)
-{
-	struct json_object *limits;
-	int r = 0;
-
-	if (!cli_has(&cli->args, OPT_LIMIT))
-		return 0;
-	limits = json_object_new_object();
-	bm_json_add(request, "limits", limits);
-	cli->failure = EXIT_USAGE;
-	for (size_t i = 0; r == 0 && i < cli->args.given_count; i++)
-		if (cli->args.given[i].opt == OPT_LIMIT)
-			r = add_limit(limits, cli->args.given[i].value, err);
-	if (r == 0)
-		cli->failure = 0;
-	return r;
-}
 
 int cli_grant_broker(struct cli *cli, int socket, const char *bench, const char *name, FILE *out,
 		     struct json_object **ret_reply, struct bm_error *err)
@@ -55,17 +17,13 @@ int cli_grant_broker(struct cli *cli, int socket, const char *bench, const char 
 	int r = cli_add_duration(cli, request, err);
 
 	if (r == 0)
-		r = add_limits(cli, request, err);
+		r = cli_add_options(cli, "broker", request, err);
 	if (r < 0)
 		return r;
 	bm_json_add_string(request, "bench", bench);
 	bm_json_add_string(request, "kind", "broker");
 	bm_json_add_string(request, "broker", name);
-	if (cli_has(&cli->args, OPT_UPSTREAM))
-		bm_json_add_string(request, "upstream", cli->args.value[OPT_UPSTREAM]);
 	bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
-	if (cli_has(&cli->args, OPT_WITH_SECRET))
-		bm_json_add_bool(request, "with_secret", true);
 	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
 }
 

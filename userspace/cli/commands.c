@@ -83,6 +83,9 @@ const char *const cli_sections[SECTION_MAX] = {
 #define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
 #define SECRETS (OPT(SECRET) | OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED))
 #define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
+#define CONFIRM                                                                                    \
+	(OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(PRIVATE) | OPT(UPSTREAM) | OPT(LIMIT) |       \
+	 LIMITS | MODES | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
@@ -144,13 +147,14 @@ const struct cli_command cli_commands[] = {
 	  { { "BENCH file SRC[:DEST][:ro|rw]", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
 	    { "BENCH net PROFILE|HOST:PORT|ADDR:PORT[/udp]", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
 	    { "BENCH listen PORT[/udp]", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
+	    { "BENCH broker NAME", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
 	    { "bench", ROOT | OPT(NAME) | OPT(WHY) | OPT(WAIT), NULL } } },
 	{ "pending", cmd_pending, SECTION_GRANT, "lists what awaits a decision",
 	  0, 1u << FORMAT_NAMES, 0, 0, false,
 	  { { "", 0, NULL } } },
 	{ "confirm", cmd_confirm, SECTION_GRANT, "grants what was asked for, as it is shown",
-	  OPT(NO_IDMAP) | OPT(PRIVATE) | OPT(YES) | LIMITS | MODES, 0, 0, 1, false,
-	  { { "[REQUEST]", OPT(NO_IDMAP) | OPT(PRIVATE) | LIMITS | MODES | OPT(YES), NULL } } },
+	  CONFIRM, 0, 0, 1, false,
+	  { { "[REQUEST]", CONFIRM, NULL } } },
 	{ "reject", cmd_reject, SECTION_GRANT, "refuses what was asked for",
 	  OPT(WHY), 0, 1, 1, false,
 	  { { "REQUEST", OPT(WHY), NULL } } },

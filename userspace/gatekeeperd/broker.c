@@ -159,7 +159,7 @@ static int narrow(struct grant_broker *broker, const struct bm_broker_limits *de
 		  struct json_object *asked, struct bm_error *err)
 {
 	struct bm_broker_limits limits = *defined;
-	int r = asked ? bm_broker_limits_parse(asked, "limits", &limits, err) : 0;
+	int r = asked ? bm_broker_limits_parse(asked, "the grant", &limits, err) : 0;
 
 	broker->limits = *defined;
 	bm_broker_limits_narrow(&broker->limits, &limits);

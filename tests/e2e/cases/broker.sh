@@ -240,6 +240,24 @@ case_daemon() {
 	did
 }
 
+# From inside, and what only an operator says of it.
+case_asked() {
+	local id
+	ours
+	make_bench e1
+	bm exec e1 -- /run/benchmon/benchmon request broker model --why 'to think'
+	[[ $out =~ ^(e1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
+	id=${BASH_REMATCH[1]}
+	bm pending
+	did "$id" 'broker' '"model"' 'to think'
+	bm confirm "$id" --limit concurrent=1 --yes
+	did 'upstream  up.test:443' '60 calls a minute, 1 at once' granted
+	asks /hello
+	did "hello from $server"
+	bm destroy e1
+	did
+}
+
 # Narrower for one grant, and what is gone of it stays gone.
 case_limits() {
 	ours
@@ -249,9 +267,9 @@ case_limits() {
 	bm grant e1 broker model --limit rate=1 --limit rate=2 --yes
 	ended 2
 	bm grant e1 broker model --limit calls=1 --yes
-	refused 125 'limits: calls'
+	refused 2 "--limit: 'calls=1' is not WHAT=N, of which WHAT is requests, bytes, rate, concurrent or seconds"
 	bm grant e1 broker model --limit concurrent=65 --yes
-	refused 125 'limits: concurrent: not in 1 to 64'
+	refused 125 'the grant: limits: concurrent: not in 1 to 64 (rule: broker-definition)'
 	bm grant e1 broker model --limit requests=160 --limit bytes=1M --limit rate=600 --yes
 	did '160 calls in all, 1048576 bytes in all, 60 calls a minute, 4 at once, 60 s a call' granted
 	for _ in {1..12}; do

@@ -78,9 +78,9 @@ case_usage() {
 	grant --source "$disk/src" --rights wx
 	refused 2 "'wx': no such rights"
 	grant "$disk/src" --private
-	refused 2 'grant: --private is for net, not for file'
+	refused 2 'grant: --private is not for file, which takes SRC[:DEST][:ro|rw] or --source PATH'
 	bm grant e1 disk "$disk/src" --yes
-	refused 2 "grant: no kind 'disk', the kinds are file, net and listen"
+	refused 2 "grant: no kind 'disk', the kinds are file, net, listen and broker"
 	bm grant e1 net --yes
 	refused 2 'grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
 	bm grant nobody file "$disk/src" --yes

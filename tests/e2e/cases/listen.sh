@@ -137,7 +137,7 @@ case_refused() {
 		refused 2 "'$way'"
 	done
 	bm grant e1 listen 80 --yes --private
-	refused 2 'listen takes PORT[/udp], --from and --for'
+	refused 2 'grant: --private is not for listen, which takes PORT[/udp], --from and --for'
 	bm grant e1 net "$server:80" --yes --from "$server"
 	refused 2 'net takes'
 	bm grant e1 listen 80 --yes --from "$server"

@@ -294,6 +294,34 @@ case_searched() {
 	rm -r "$disk/s"
 }
 
+# What was asked for may be one too: who confirms it says so.
+case_asked() {
+	local id
+	make_bench a1
+	bm request a1 file "$disk/token"
+	[[ $out =~ ^(a1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
+	id=${BASH_REMATCH[1]}
+	mkdir -p /etc/benchmon
+	echo '{"name":"secrets","patterns":[{"path":"token","why":"so it was said"}],"marks":[]}' \
+		>/etc/benchmon/secrets.json
+	bm confirm "$id" --yes
+	refused 125 'looks like a secret: so it was said (rule: secret)' 'grant it with --secret'
+	bm confirm "$id" --secret --yes
+	did 'secret    yes: the Bench never gets egress, for its life' granted
+	rm /etc/benchmon/secrets.json
+	bm request a1 file "$disk/p"
+	[[ $out =~ ^(a1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
+	id=${BASH_REMATCH[1]}
+	bm confirm "$id" --except-secrets --yes
+	did 'except' '.env' granted
+	bm destroy a1
+	did
+	for number in $(benchmon carrier ls --format json </dev/null | jq '.items[].carrier'); do
+		bm carrier clear "$number"
+		did cleared
+	done
+}
+
 case_own_list() {
 	make_bench n8
 	mkdir -p /etc/benchmon
@@ -370,8 +398,8 @@ case_relay() {
 	bm ledger show
 	printed "carrier-clear carrier $number"
 	bm carrier ls --format json
-	last=$(jq '[.items[].carrier] | max' "$tmp/out")
-	bm carrier clear "$last"
+	highest=$(jq '[.items[].carrier] | max' "$tmp/out")
+	bm carrier clear "$highest"
 	did cleared
 	# A number is never another's, also where the ledger no longer tells of it.
 	rotated
@@ -382,7 +410,7 @@ case_relay() {
 	bm grant r3 file "$disk/r/again:rw" --yes
 	did granted
 	bm carrier ls --format json
-	(($(jq '[.items[].carrier] | max' "$tmp/out") > last)) || fail 'a number is used again'
+	(($(jq '[.items[].carrier] | max' "$tmp/out") > highest)) || fail 'a number is used again'
 	bm destroy r3
 	did
 	make_bench r2
