@@ -18,7 +18,7 @@ ours() {
 
 setup() {
 	mkdir "$tmp/broker"
-	cp "$bin/gatekeeperd" "$bin/benchmon-holder" "$tmp/broker"
+	cp "$bin/"{gatekeeperd,benchmon-holder,benchmon-ask} "$tmp/broker"
 	cp "$repo/build/e2e/broker" "$tmp/broker/benchmon-broker"
 	printf 'up.test 5 A %s\n' "$server" >"$tmp/zone"
 	resolver_up
