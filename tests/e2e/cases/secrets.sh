@@ -297,12 +297,13 @@ case_searched() {
 # What was asked for may be one too: who confirms it says so.
 case_asked() {
 	local id
+	echo wish >"$disk/wish"
 	make_bench a1
-	bm request a1 file "$disk/token"
+	bm request a1 file "$disk/wish"
 	[[ $out =~ ^(a1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
 	id=${BASH_REMATCH[1]}
 	mkdir -p /etc/benchmon
-	echo '{"name":"secrets","patterns":[{"path":"token","why":"so it was said"}],"marks":[]}' \
+	echo '{"name":"secrets","patterns":[{"path":"wish","why":"so it was said"}],"marks":[]}' \
 		>/etc/benchmon/secrets.json
 	bm confirm "$id" --yes
 	refused 125 'looks like a secret: so it was said (rule: secret)' 'grant it with --secret'
@@ -320,6 +321,7 @@ case_asked() {
 		bm carrier clear "$number"
 		did cleared
 	done
+	rm "$disk/wish"
 }
 
 case_own_list() {
@@ -397,6 +399,12 @@ case_relay() {
 	did "carrier $number cleared: $disk/r/share"
 	bm ledger show
 	printed "carrier-clear carrier $number"
+	make_bench r2
+	bm grant r2 file "$disk/r/share" --yes
+	did granted
+	may_carry r2 "$disk/r/file"
+	bm destroy r2
+	did
 	bm carrier ls --format json
 	highest=$(jq '[.items[].carrier] | max' "$tmp/out")
 	bm carrier clear "$highest"
@@ -412,12 +420,6 @@ case_relay() {
 	bm carrier ls --format json
 	(($(jq '[.items[].carrier] | max' "$tmp/out") > highest)) || fail 'a number is used again'
 	bm destroy r3
-	did
-	make_bench r2
-	bm grant r2 file "$disk/r/share" --yes
-	did granted
-	may_carry r2 "$disk/r/file"
-	bm destroy r2
 	did
 	rm -r "$disk/r"
 }
