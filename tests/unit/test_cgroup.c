@@ -272,6 +272,33 @@ static bool frozen(const struct bm_cgroup_ref *ref)
 	return strstr(text, "frozen 1");
 }
 
+/* What the next daemon finds of one that was killed, at each moment. */
+static void standing(const struct bm_cgroup_ref *ref)
+{
+	bool was;
+
+	assert_int_equal(bm_cgroup_stop(ref, NULL), 0);
+	assert_true(frozen(ref) && bm_cgroup_stopping(ref) && !bm_cgroup_forgotten(ref));
+	bm_cgroup_stopped(ref);
+	assert_true(frozen(ref) && !bm_cgroup_stopping(ref));
+	/* A look at it leaves it as it is. */
+	assert_int_equal(bm_cgroup_pause(ref, &was, NULL), 0);
+	assert_true(was && !bm_cgroup_forgotten(ref));
+	assert_int_equal(bm_cgroup_resume(ref, was, NULL), 0);
+	assert_true(frozen(ref));
+	assert_int_equal(bm_cgroup_going_on(ref, NULL), 0);
+	assert_true(frozen(ref) && bm_cgroup_forgotten(ref));
+	bm_cgroup_stays(ref);
+	assert_false(bm_cgroup_forgotten(ref));
+	assert_int_equal(bm_cgroup_going_on(ref, NULL), 0);
+	assert_int_equal(bm_cgroup_resume(ref, false, NULL), 0);
+	assert_false(frozen(ref) || bm_cgroup_forgotten(ref) || bm_cgroup_stopping(ref));
+	assert_int_equal(bm_cgroup_pause(ref, &was, NULL), 0);
+	assert_true(!was && frozen(ref) && bm_cgroup_forgotten(ref));
+	assert_int_equal(bm_cgroup_resume(ref, was, NULL), 0);
+	assert_false(frozen(ref) || bm_cgroup_forgotten(ref));
+}
+
 static void with_processes(void **state)
 {
 	autocgroup outer = BM_CGROUP_NONE, below = BM_CGROUP_NONE;
@@ -308,6 +335,8 @@ static void with_processes(void **state)
 	assert_false(frozen(&outer) || frozen(&below));
 	assert_int_equal(waitpid(pids[1], &status, 0), pids[1]);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+
+	standing(&outer);
 
 	/* Frozen ones too, and those below. */
 	pids[1] = child_in(&below);

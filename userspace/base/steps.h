@@ -100,8 +100,10 @@
 	X(CLOSE_ENDED)                                                                             \
 	X(CLOSE_DROPPED)                                                                           \
 	X(CLOSE_LINK_GONE)                                                                         \
+	X(FREEZE_MARKED)                                                                           \
 	X(FREEZE_FROZEN)                                                                           \
 	X(FREEZE_SAID)                                                                             \
+	X(THAW_MARKED)                                                                             \
 	X(THAW_SAID)                                                                               \
 	X(THAW_THAWED)                                                                             \
 	X(EXEC_SAID)                                                                               \
@@ -110,6 +112,26 @@
 	X(END_HALTED)                                                                              \
 	X(END_LOOKS)                                                                               \
 	X(END_LOOKED)                                                                              \
+	X(ASK_SAID)                                                                                \
+	X(ASK_QUEUED)                                                                              \
+	X(ASK_TAKEN_UP)                                                                            \
+	X(ASK_CONFIRMED)                                                                           \
+	X(ASK_END_SAID)                                                                            \
+	X(ASK_END_TOLD)                                                                            \
+	X(DOOR_CLIENT_COPIED)                                                                      \
+	X(DOOR_CLIENT_NAMED)                                                                       \
+	X(DOOR_DIRECTORY)                                                                          \
+	X(DOOR_LINK_FRESH)                                                                         \
+	X(DOOR_LINKED)                                                                             \
+	X(DOOR_BOUND)                                                                              \
+	X(DOOR_MARKED)                                                                             \
+	X(DOOR_LISTENS)                                                                            \
+	X(DOOR_MOUNTED)                                                                            \
+	X(DOOR_UNMOUNTED)                                                                          \
+	X(DOOR_EMPTIED)                                                                            \
+	X(DOOR_REMOVED)                                                                            \
+	X(DOORS_SWEPT)                                                                             \
+	X(DOORS_LISTEN)                                                                            \
 	X(LEDGER_WRITTEN)                                                                          \
 	X(LEDGER_SIGNED)                                                                           \
 	X(LEDGER_TOLD)                                                                             \

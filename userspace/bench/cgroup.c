@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 
 #define WAIT_MS 10000
 #define PROCS_MAX (1u << 20)
@@ -233,25 +234,66 @@ bool bm_cgroup_frozen(const struct bm_cgroup_ref *ref)
 /* Of the daemon's namespace: no task of a container may write it, and it ends with the cgroup. */
 #define FOR_A_MOMENT "trusted.benchmon.pause"
 
+/* The same: frozen for good, which is not recorded yet. */
+#define FOR_GOOD "trusted.benchmon.freeze"
+
+static int mark(const struct bm_cgroup_ref *ref, const char *name, struct bm_error *err)
+{
+	return fsetxattr(ref->fd, name, "", 0, 0) < 0
+		       ? bm_fail_errno(err, errno, "mark cgroup %s", ref->path)
+		       : 0;
+}
+
 bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref)
 {
 	return fgetxattr(ref->fd, FOR_A_MOMENT, NULL, 0) >= 0;
 }
 
+int bm_cgroup_stop(const struct bm_cgroup_ref *ref, struct bm_error *err)
+{
+	int r = mark(ref, FOR_GOOD, err);
+
+	STEP(FREEZE_MARKED);
+	return r < 0 ? r : bm_cgroup_freeze(ref, true, err);
+}
+
+bool bm_cgroup_stopping(const struct bm_cgroup_ref *ref)
+{
+	return fgetxattr(ref->fd, FOR_GOOD, NULL, 0) >= 0;
+}
+
+int bm_cgroup_going_on(const struct bm_cgroup_ref *ref, struct bm_error *err)
+{
+	return mark(ref, FOR_A_MOMENT, err);
+}
+
+void bm_cgroup_stopped(const struct bm_cgroup_ref *ref)
+{
+	fremovexattr(ref->fd, FOR_GOOD);
+}
+
+void bm_cgroup_stays(const struct bm_cgroup_ref *ref)
+{
+	fremovexattr(ref->fd, FOR_A_MOMENT);
+}
+
 int bm_cgroup_pause(const struct bm_cgroup_ref *ref, bool *ret_was, struct bm_error *err)
 {
+	int r;
+
 	*ret_was = bm_cgroup_frozen(ref) && !bm_cgroup_forgotten(ref);
-	if (!*ret_was && fsetxattr(ref->fd, FOR_A_MOMENT, "", 0, 0) < 0)
-		return bm_fail_errno(err, errno, "mark cgroup %s", ref->path);
-	return bm_cgroup_freeze(ref, true, err);
+	r = *ret_was ? 0 : mark(ref, FOR_A_MOMENT, err);
+	return r < 0 ? r : bm_cgroup_freeze(ref, true, err);
 }
 
 int bm_cgroup_resume(const struct bm_cgroup_ref *ref, bool was, struct bm_error *err)
 {
 	int r = was ? 0 : bm_cgroup_freeze(ref, false, err);
 
-	if (r == 0 && !was)
+	if (r == 0 && !was) {
+		fremovexattr(ref->fd, FOR_GOOD);
 		fremovexattr(ref->fd, FOR_A_MOMENT);
+	}
 	return r;
 }
 

@@ -47,6 +47,16 @@ int bm_cgroup_pause(const struct bm_cgroup_ref *ref, bool *ret_was, struct bm_er
 int bm_cgroup_resume(const struct bm_cgroup_ref *ref, bool was, struct bm_error *err);
 /* True when it was to be frozen for a moment, which is over: nobody is there who would thaw it. */
 bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref);
+/* For good: until bm_cgroup_stopped() it says on itself that this is not recorded yet. */
+int bm_cgroup_stop(const struct bm_cgroup_ref *ref, struct bm_error *err);
+bool bm_cgroup_stopping(const struct bm_cgroup_ref *ref);
+void bm_cgroup_stopped(const struct bm_cgroup_ref *ref);
+/*
+ * From here to its bm_cgroup_resume() it is frozen for a moment, unless the record still says for
+ * good: then it stays.
+ */
+int bm_cgroup_going_on(const struct bm_cgroup_ref *ref, struct bm_error *err);
+void bm_cgroup_stays(const struct bm_cgroup_ref *ref);
 /* Kills every task in it and below and waits for their end. -ETIMEDOUT. */
 int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err);
 /* Removes it and its children; 0 also when it is gone. */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/relocate.h"
 #include "confine/confine.h"
 
@@ -76,11 +77,13 @@ int bm_door_client(struct bm_error *err)
 		return bm_fail(err, errno, NULL, "install it beside gatekeeperd", "%s: %s", path,
 			       strerror(errno));
 	r = copy(from, BM_DOORS "/" FRESH, err);
+	STEP(DOOR_CLIENT_COPIED);
 	if (r < 0)
 		return r;
-	return rename(BM_DOORS "/" FRESH, BM_DOORS "/" MASTER) < 0
-		       ? bm_fail_errno(err, errno, BM_DOORS "/" MASTER)
-		       : 0;
+	if (rename(BM_DOORS "/" FRESH, BM_DOORS "/" MASTER) < 0)
+		return bm_fail_errno(err, errno, BM_DOORS "/" MASTER);
+	STEP(DOOR_CLIENT_NAMED);
+	return 0;
 }
 
 /* One inode for all of them: a thousand Benches have one copy in memory. */
@@ -89,8 +92,10 @@ static int link_client(uint32_t bench, struct bm_error *err)
 	struct path fresh = path_of(bench, "new"), client = path_of(bench, CLIENT);
 
 	unlink(fresh.text);
-	if (linkat(AT_FDCWD, BM_DOORS "/" MASTER, AT_FDCWD, fresh.text, 0) < 0 ||
-	    rename(fresh.text, client.text) < 0)
+	if (linkat(AT_FDCWD, BM_DOORS "/" MASTER, AT_FDCWD, fresh.text, 0) < 0)
+		return bm_fail_errno(err, errno, "%s", fresh.text);
+	STEP(DOOR_LINK_FRESH);
+	if (rename(fresh.text, client.text) < 0)
 		return bm_fail_errno(err, errno, "%s", client.text);
 	/* Where both names were of one inode, that did nothing. */
 	unlink(fresh.text);
@@ -129,8 +134,13 @@ int bm_door_make(uint32_t bench, int *ret_socket, struct bm_error *err)
 		return bm_fail_errno(err, errno, "%s", dir.text);
 	if (chmod(dir.text, 0555) < 0)
 		return bm_fail_errno(err, errno, "%s", dir.text);
+	STEP(DOOR_DIRECTORY);
 	r = link_client(bench, err);
-	return r < 0 ? r : bind_socket(bench, ret_socket, err);
+	STEP(DOOR_LINKED);
+	if (r == 0)
+		r = bind_socket(bench, ret_socket, err);
+	STEP(DOOR_BOUND);
+	return r;
 }
 
 bool bm_door_there(uint32_t bench)
@@ -228,6 +238,7 @@ int bm_door_remove(uint32_t bench, struct bm_error *err)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(path_of(bench, names[i]).text);
+	STEP(DOOR_EMPTIED);
 	return rmdir(dir.text) < 0 && errno != ENOENT ? bm_fail_errno(err, errno, "%s", dir.text)
 						      : 0;
 }

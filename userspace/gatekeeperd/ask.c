@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
 #include "network/address.h"
@@ -89,11 +90,20 @@ struct json_object *ask_describe(const struct ask *ask)
 /* --- how it ends -------------------------------------------------------------------------------
  */
 
-static void tell(struct daemon *d, const struct ask *ask, const char *event,
-		 struct json_object *fields)
+static struct json_object *outcome_of(const char *event, struct json_object *fields)
+{
+	struct json_object *outcome = json_object_new_object();
+
+	bm_json_add_string(outcome, "what", event);
+	json_object_object_foreach(fields, key, value)
+		bm_json_add(outcome, key, json_object_get(value));
+	return outcome;
+}
+
+static void tell(struct daemon *d, const struct ask *ask, struct json_object *outcome)
 {
 	for (struct connection *c = d->connections; c; c = c->next) {
-		struct json_object *reply, *outcome;
+		struct json_object *reply;
 		struct bm_error err = {};
 
 		if (c->dead || !c->awaits.number || c->awaits.bench_id != ask->bench_id ||
@@ -101,12 +111,7 @@ static void tell(struct daemon *d, const struct ask *ask, const char *event,
 			continue;
 		c->awaits.number = 0;
 		reply = json_object_new_object();
-		outcome = json_object_new_object();
-		bm_json_add_string(outcome, "what", event);
-		json_object_object_foreach(fields, key, value)
-			if (strcmp(key, "bench_id") && strcmp(key, "owner"))
-				bm_json_add(outcome, key, json_object_get(value));
-		bm_json_add(reply, "outcome", outcome);
+		bm_json_add(reply, "outcome", json_object_get(outcome));
 		connection_answer(d, c, 0, reply, &err);
 	}
 }
@@ -114,17 +119,23 @@ static void tell(struct daemon *d, const struct ask *ask, const char *event,
 void ask_end(struct daemon *d, struct ask *ask, const char *event, struct json_object *fields)
 {
 	const struct bench *bench = bench_of(d, ask);
+	struct json_object *outcome;
 	struct bm_error err = {};
 	char id[ASK_ID_LEN];
 	int r;
 
 	fields = fields ?: json_object_new_object();
 	bm_json_add_string(fields, "request", ask_id(ask, id));
-	tell(d, ask, event, fields);
+	outcome = outcome_of(event, fields);
+	/* First: who is told that it is over must not find it pending with the next daemon. */
 	r = bench ? bench_record(d, bench, event, fields, &err)
 		  : daemon_record(d, event, fields, &err);
 	if (r < 0)
 		daemon_log_error("the end of a request", &err);
+	STEP(ASK_END_SAID);
+	tell(d, ask, outcome);
+	json_object_put(outcome);
+	STEP(ASK_END_TOLD);
 	daemon_log(LOG_LEVEL_INFO, "request %s: %s", id, event);
 	asks_remove(&d->model, ask);
 	daemon_timer(d, TIMER_ASKS, asks_due(&d->model));
@@ -342,11 +353,13 @@ static int enqueue(struct daemon *d, struct ask *ask, struct bm_error *err)
 	bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, ask->expires);
 	r = bench ? bench_record(d, bench, "requested", ask_to_json(ask), err)
 		  : daemon_record(d, "requested", ask_to_json(ask), err);
+	STEP(ASK_SAID);
 	if (r < 0)
 		return r;
 	daemon_log(LOG_LEVEL_INFO, "request %s for %s", ask_id(ask, id), ask_kind_name(ask));
 	asks_add(&d->model, ask);
 	daemon_timer(d, TIMER_ASKS, asks_due(&d->model));
+	STEP(ASK_QUEUED);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "gatekeeperd/ask.h"
 
 /* All else is what was asked for. */
@@ -98,6 +99,7 @@ void ask_take_up(struct pending *p, const struct ask *ask)
 		return;
 	p->ask = ask->number;
 	p->ask_bench = ask->bench_id;
+	STEP(ASK_TAKEN_UP);
 }
 
 int ask_still(struct daemon *d, const struct pending *p, struct ask **ret, struct bm_error *err)
@@ -105,6 +107,7 @@ int ask_still(struct daemon *d, const struct pending *p, struct ask **ret, struc
 	*ret = NULL;
 	if (!p->ask)
 		return 0;
+	STEP(ASK_CONFIRMED);
 	*ret = asks_find(&d->model, p->ask_bench, p->ask);
 	return *ret ? 0
 		    : bm_fail(err, ENOENT, "request", "see `benchmon ledger show`",

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/step.h"
 #include "bench/cgroup.h"
 #include "bench/door.h"
 #include "gatekeeperd/clients.h"
@@ -306,6 +307,7 @@ static int make(struct daemon *d, const struct bench *bench, int *ret_socket, st
 
 	if (r == 0)
 		r = bm_door_mark(d->kernel, bench->id, fd, err);
+	STEP(DOOR_MARKED);
 	if (r == 0)
 		*ret_socket = TAKE_FD(fd);
 	return r;
@@ -319,8 +321,10 @@ static int open_door(struct daemon *d, struct bench *bench, struct bm_own_list *
 
 	if (r == 0)
 		r = bm_door_listen(&fd, 1, err);
+	STEP(DOOR_LISTENS);
 	if (r == 0)
 		r = bm_door_mount(bench->id, &bench->target, own, &dir, err);
+	STEP(DOOR_MOUNTED);
 	if (r < 0)
 		return r;
 	attend(d, bench->id, &fd);
@@ -362,6 +366,7 @@ void doors_reopen(struct daemon *d)
 		err = (struct bm_error){};
 	}
 	r = bm_door_listen(sockets, count, &err);
+	STEP(DOORS_LISTEN);
 	if (r < 0)
 		daemon_log_error("open the doors of Benches again", &err);
 	for (size_t i = 0; i < count; i++) {
@@ -389,8 +394,10 @@ void door_close(struct daemon *d, struct bench *bench)
 	/* What benchmon made ends with its mounts; who is let go of keeps nothing of ours. */
 	if (bench->origin == ORIGIN_ATTACHED && bench_alive(bench))
 		r = bm_door_unmount(bench->id, &bench->target, &err);
+	STEP(DOOR_UNMOUNTED);
 	if (r == 0)
 		r = bm_door_remove(bench->id, &err);
+	STEP(DOOR_REMOVED);
 	if (r < 0)
 		daemon_log_error("remove the door of a Bench", &err);
 }
@@ -418,6 +425,7 @@ int doors_begin(struct daemon *d, struct bm_error *err)
 	without = (struct bm_error){};
 	if (bm_doors_sweep(keep, d, &without) < 0)
 		daemon_log_error("remove the doors of ended Benches", &without);
+	STEP(DOORS_SWEPT);
 	doors_reopen(d);
 	return 0;
 }

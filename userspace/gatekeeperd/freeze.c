@@ -46,7 +46,7 @@ int request_freeze(struct daemon *d, struct connection *c, struct bm_message *me
 	int r = bench_to_freeze(d, c, message->json, &bench, err);
 
 	if (r == 0)
-		r = bm_cgroup_freeze(&bench->cgroup, true, err);
+		r = bm_cgroup_stop(&bench->cgroup, err);
 	STEP(FREEZE_FROZEN);
 	if (r < 0)
 		return r;
@@ -54,6 +54,9 @@ int request_freeze(struct daemon *d, struct connection *c, struct bm_message *me
 		bench->frozen = true;
 		r = record(d, bench, "freeze", c->uid, err);
 		STEP(FREEZE_SAID);
+		/* What the ledger lacks, the next daemon says. */
+		if (r == 0)
+			bm_cgroup_stopped(&bench->cgroup);
 		daemon_log(LOG_LEVEL_INFO, "Bench %s frozen", bench->name);
 	}
 	*ret_reply = reply_of(d, bench);
@@ -72,11 +75,18 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 			    bench->name);
 	if (r < 0)
 		return r;
-	if (bench->frozen) {
-		r = record(d, bench, "thaw", c->uid, err);
-		STEP(THAW_SAID);
+	/* One that could not be frozen in time is told to be, all the same. */
+	if (bench->frozen || bm_cgroup_stopping(&bench->cgroup)) {
+		r = bm_cgroup_going_on(&bench->cgroup, err);
+		STEP(THAW_MARKED);
 		if (r == 0)
-			r = bm_cgroup_freeze(&bench->cgroup, false, err);
+			r = record(d, bench, "thaw", c->uid, err);
+		STEP(THAW_SAID);
+		if (r < 0) {
+			bm_cgroup_stays(&bench->cgroup);
+			return r;
+		}
+		r = bm_cgroup_resume(&bench->cgroup, false, err);
 		STEP(THAW_THAWED);
 		if (r < 0)
 			return r;

@@ -219,6 +219,10 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 
 	snprintf(path, sizeof(path), "%s", bench->cgroup.path);
 	there = path[0] && bm_cgroup_open(path, &bench->cgroup, NULL) == 0;
+	/* A thaw that the ledger has not: what stands still below for a moment stays so after it.
+	 */
+	if (there && bench->frozen)
+		bm_cgroup_stays(&bench->cgroup);
 	if (bench->state == BENCH_MAKING)
 		return end_half_made(d, bench, err);
 	bench_net_find(bench);
@@ -240,15 +244,36 @@ static int restore_bench(struct daemon *d, struct bench *bench, struct bm_error 
 	return r;
 }
 
-/* As an operator left it, and not as a daemon did that was killed while it looked. */
-static int keep_still(const struct bench *bench, struct bm_error *err)
+/* Begun, and not in the ledger: finished, for nobody can have been told that it was not. */
+static void finish_freeze(struct daemon *d, struct bench *bench)
 {
+	struct json_object *fields = json_object_new_object();
+	struct bm_error err = {};
+
+	bm_json_add_string(fields, "reason", "begun before the last end");
+	bench->frozen = true;
+	if (bench_record(d, bench, "freeze", fields, &err) < 0)
+		daemon_log_error("record that a Bench is frozen", &err);
+	else
+		bm_cgroup_stopped(&bench->cgroup);
+}
+
+/* As an operator left it, and not as a daemon did that was killed while it looked. */
+static int keep_still(struct daemon *d, struct bench *bench, struct bm_error *err)
+{
+	bool begun, forgotten;
+
 	if (bench->cgroup.fd < 0)
 		return 0;
+	begun = bm_cgroup_stopping(&bench->cgroup);
+	forgotten = bm_cgroup_forgotten(&bench->cgroup);
+	if (bench->frozen && begun)
+		bm_cgroup_stopped(&bench->cgroup);
+	else if (begun && !forgotten)
+		finish_freeze(d, bench);
 	if (bench->frozen)
 		return bm_cgroup_freeze(&bench->cgroup, true, err);
-	return bm_cgroup_forgotten(&bench->cgroup) ? bm_cgroup_resume(&bench->cgroup, false, err)
-						   : 0;
+	return forgotten ? bm_cgroup_resume(&bench->cgroup, false, err) : 0;
 }
 
 /*
@@ -263,7 +288,7 @@ static void restore_or_break(struct daemon *d, struct bench *bench)
 
 	if (restore_bench(d, bench, &err) == 0) {
 		bench = model_find_id(&d->model, id);
-		if (!bench || keep_still(bench, &err) == 0)
+		if (!bench || keep_still(d, bench, &err) == 0)
 			return;
 	}
 	daemon_log_error("restore a Bench", &err);

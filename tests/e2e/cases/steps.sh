@@ -2,6 +2,9 @@
 # gatekeeperd dies at each step of everything it does, and the next one finds all in agreement.
 : "${e2e:?}" "${tmp:?}" "${disk:?}" "${repo:?}"
 
+# A group has some dozen deaths, of some seconds each; with E2E_FULL some hundred.
+patience=${E2E_PATIENCE:-$((${E2E_FULL:+5}400 + 1400))}
+
 # shellcheck source=tests/e2e/containers.sh
 . "$e2e/containers.sh"
 # shellcheck source=tests/e2e/resolver.sh
@@ -44,6 +47,10 @@ case_make() {
 
 case_grant() {
 	stepped grant
+}
+
+case_ask() {
+	stepped ask
 }
 
 case_revoke() {

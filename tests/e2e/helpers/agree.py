@@ -8,7 +8,7 @@ import subprocess
 
 import pinned
 from client import Client, check
-from ledger import replay
+from ledger import awaiting, replay
 
 
 def subset(allowed):
@@ -65,6 +65,29 @@ def nft_of(pid, table):
             for element in item["set"].get("elem", [])]
 
 
+def still(bench):
+    """Whether its tasks stand still, by its cgroup."""
+    path = f"/sys/fs/cgroup{bench['cgroup']}"
+    with open(f"{path}/cgroup.freeze", encoding="ascii") as file:
+        told = file.read().strip()
+    with open(f"{path}/cgroup.events", encoding="ascii") as file:
+        return told == "1" and "frozen 1" in file.read()
+
+
+def asked_and_open(shown):
+    """What awaits a decision, and by which doors a Bench may ask for more."""
+    with Client() as client:
+        pending = {item["request"] for item in client.ask("pending")["items"]}
+    due = awaiting()
+    check(pending == due, f"pending: {pending}, by the ledger: {due}")
+    doors = "/run/benchmon/doors"
+    there = {path for path in os.listdir(doors) if path != "client"}
+    check(there == {str(bench["id"]) for bench in shown.values()}, f"doors: {there}", shown)
+    for path in there:
+        found = set(os.listdir(f"{doors}/{path}"))
+        check(found == {"benchmon", "socket"}, f"door {path} has {found}")
+
+
 def agree(before):
     """After a start; before is what the kernel allowed when the daemon died. Returns the Benches."""
     allowed = pinned.authority()
@@ -90,12 +113,14 @@ def agree(before):
         objects = {grant["object"] for grant in bench["grants"] if grant["kind"] == "file"}
         pins = pins_of(bench["id"]) if objects else set()
         check(objects <= pins, f"granted: {objects}, pinned: {pins}")
+    asked_and_open(shown)
     return shown
 
 
 def agrees(bench, allowed):
     """One Bench: what is shown, what the kernel allows, what is mounted, linked and let through."""
     check(bench["state"] in ("ready", "frozen"), "adopted half-made", bench)
+    check(still(bench) == (bench["state"] == "frozen"), "it stands still, or does not", bench)
     grants = {int(grant["id"].split("/")[1]): grant for grant in bench["grants"]}
     check({entry[2] for entry in allowed} == set(grants),
           f"the kernel has {sorted(allowed)}", bench)

@@ -48,6 +48,21 @@ def replay():
     return benches
 
 
+def awaiting():
+    """The requests that nobody has decided: a grant and a Bench say themselves which they answer."""
+    found = {}
+    for record in lines():
+        event, bench = record["event"], record.get("bench_id")
+        event = record["was"] if event == "state" else event
+        if event == "requested":
+            found[record["request"]] = bench
+        elif "request" in record:
+            found.pop(record["request"], None)
+        if event in ("destroy", "detach"):
+            found = {request: of for request, of in found.items() if of != bench}
+    return set(found)
+
+
 def dump(*names):
     """The entries of pinned maps, with their types."""
     script = "".join(f"map dump pinned {MAPS}{name}\n" for name in names)

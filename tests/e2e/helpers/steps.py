@@ -7,6 +7,7 @@ operation is taken back nothing is left of it. A step is done in the first opera
 E2E_FULL=1 in each, and at its second time too. Appends the steps to $E2E_RUN/reached.
 """
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 import machine
 import pinned
 from agree import agree, subset
+from ledger import awaiting
 from client import Client, check, opened
 from stepped import CONTROL, PROGRAM, RUN, TRACE, Daemon, all_steps, asked, must, tell, things
 
@@ -39,24 +41,26 @@ class Agent:
         check(reply["ok"], "no agent", reply)
         os.close(there)
         os.close(here)
-        self.lines = os.fdopen(self.of, encoding="utf-8")
+        self.said = b""
 
     def ask(self, command):
         os.write(self.to, f"{command}\n".encode())
-        said = ""
-        for line in self.lines:
-            if line == "done\n":
-                return said
-            said += line
-        raise SystemExit(f"the agent has ended: {said}")
+        self.said = b""
+        while not f"\n{self.said.decode()}".endswith("\ndone\n"):
+            check(select.select([self.of], [], [], 60)[0], f"the agent does not answer: {command}")
+            data = os.read(self.of, 65536)
+            check(data, f"the agent has ended: {self.said}")
+            self.said += data
+        return self.said.decode()
 
     def end(self):
         self.client.socket.close()
         os.close(self.to)
-        self.lines.close()
+        os.close(self.of)
 
 
 agent = None
+waiter = None
 
 
 def grant(bench="s1", fds=(), **keys):
@@ -294,6 +298,82 @@ def unloaded():
     subprocess.run([PROGRAM, "--unload"], check=True, stderr=subprocess.DEVNULL)
 
 
+CLIENT = "/run/benchmon/benchmon"
+
+
+def request(do=asked, **keys):
+    """Its id; None where the daemon did not live to tell."""
+    with Client() as client:
+        return do(client, "request", **keys).get("request", {}).get("request")
+
+
+def request_file():
+    return request(bench="s1", kind="file", target=f"{DISK}/steps/g", rights="rw", dest="/in/g")
+
+
+def request_inside():
+    """By its door; the client of a Bench says so when nobody answers."""
+    agent.ask(f"{CLIENT} request file {DISK}/steps/g --why x </dev/null")
+
+
+def requested():
+    check(request_file(), "not asked for")
+
+
+def rejected():
+    """All that awaits a decision, and what may have come of it."""
+    with Client() as client:
+        for item in client.ask("pending")["items"]:
+            check(client.ask("reject", request=item["request"])["ok"], "not rejected", item)
+    revoke_all()
+    end_if_there("s2", "destroy")
+
+
+def first_pending():
+    with Client() as client:
+        return client.ask("pending")["items"][0]["request"]
+
+
+def confirm_file():
+    path = f"{DISK}/steps/g"
+    with Client() as client:
+        reply = asked(client, "grant", [opened(path)], request=first_pending(), source=path,
+                      idmap=True)
+        if "confirm" in reply:
+            asked(client, "confirm", token=reply["confirm"]["token"], how="yes")
+
+
+def requested_bench():
+    check(request(kind="bench", rootfs=ROOTFS, name="s2"), "not asked for")
+
+
+def confirm_bench():
+    with Client() as client:
+        reply = asked(client, "create", [opened(ROOTFS)], request=first_pending())
+        if "confirm" in reply:
+            asked(client, "confirm", token=reply["confirm"]["token"], how="yes")
+
+
+def waited_for():
+    """Whoever waits is told no more than the ledger says by then."""
+    global waiter
+    waiter = Client()
+    reply = waiter.ask("request", bench="s1", kind="net", target=f"{SERVER}:8081", wait=True)
+    check(reply["ok"], "not asked for", reply)
+
+
+def reject():
+    ask("reject", request=first_pending())
+    try:
+        told = waiter.receive()
+    except OSError:
+        told = None
+    waiter.socket.close()
+    if told:
+        check(told["outcome"]["what"] == "rejected", "told something else", told)
+        check(not awaiting(), "told of what the ledger has not")
+
+
 def bench_up():
     global agent
     must("create", [opened(ROOTFS)], bench="s1")
@@ -354,6 +434,13 @@ GROUPS = {
         "expiry": (expiring, expire, revoke_all),
         "let-go": (let_go, review, revoke_all),
     },
+    "ask": {
+        "outside": (nothing, request_file, rejected),
+        "inside": (nothing, request_inside, rejected),
+        "confirm": (requested, confirm_file, rejected),
+        "bench": (requested_bench, confirm_bench, rejected),
+        "reject": (waited_for, reject, rejected),
+    },
     "end": {
         "destroy": (with_outputs, lambda: ask("destroy", bench="s2"),
                     lambda: end_if_there("s2", "destroy")),
@@ -383,6 +470,8 @@ def enforced():
         return
     said = agent.ask(f"cat </dev/tcp/{SERVER}/8081")
     check("Operation not permitted" in said, f"port 8081 is open: {said}")
+    said = agent.ask(f"{CLIENT} version </dev/null")
+    check("gatekeeperd" in said and "not running" not in said, f"its door: {said}")
 
 
 def round_of(name, step, count, clean):
