@@ -77,8 +77,8 @@ struct grant {
 	uint32_t number;
 	enum grant_kind kind;
 	char created[40];
-	uint64_t expiry_ns; /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
-	char expires[40];
+	uint64_t expiry_ns;  /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
+	uint64_t expires_ns; /* the same of CLOCK_REALTIME, for people */
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
 	uint32_t ask; /* the number of the request that it answers; 0: of none */
@@ -140,7 +140,7 @@ struct bench {
 	bool named;                   /* and an /etc/hosts */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
-	struct json_object *standing; /* record.h: what the next file of the ledger says again */
+	struct json_object *standing; /* record.h: what the next file of the ledger says again, texts */
 	struct grant *grants;
 	size_t grant_count;
 	size_t expiring;       /* of these */
