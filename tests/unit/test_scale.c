@@ -18,9 +18,9 @@
 #include "ledger_model.h"
 
 /*
- * gatekeeperd(8), HOW MUCH THERE MAY BE: what the allocator takes from the kernel for them, measured
- * to within the third that may be off either way. The daemon's own is 16 MiB: so a thousand Benches
- * with a hundred grants each stay below 64 MB.
+ * gatekeeperd(8), HOW MUCH THERE MAY BE: what the allocator takes from the kernel for them,
+ * measured to within the third that may be off either way. The daemon's own is 16 MiB: so a
+ * thousand Benches with a hundred grants each stay below 64 MB.
  */
 #define OF_BENCH 3000
 #define OF_GRANT 370

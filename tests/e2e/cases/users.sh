@@ -218,14 +218,14 @@ case_shares() {
 		'max_benches_per_user in /etc/benchmon/gatekeeperd.json'
 	py users container 1501 third $$ / 'uid 1501 has 2 Benches' user-limits
 	for i in mine second; do
-		as 1501 exec $i -- benchmon request net a.test:443
+		as 1501 exec $i -- /run/benchmon/benchmon request net a.test:443
 		did 'awaits an operator'
 	done
-	as 1501 exec mine -- benchmon request net b.test:443
+	as 1501 exec mine -- /run/benchmon/benchmon request net b.test:443
 	ended 125
 	[[ $err == *'2 requests for Benches of uid 1501 are pending already (rule: request-limit)'* ]] ||
 		fail 'they may ask for more'
-	as 1502 exec other -- benchmon request net a.test:443
+	as 1502 exec other -- /run/benchmon/benchmon request net a.test:443
 	did 'awaits an operator'
 	as 1502 create theirs --rootfs "$BENCHMON_ROOTFS"
 	did theirs
@@ -240,7 +240,7 @@ case_shares() {
 	# One less, and there is room, for what it asked too.
 	as 1501 destroy second
 	did
-	as 1501 exec mine -- benchmon request net b.test:443
+	as 1501 exec mine -- /run/benchmon/benchmon request net b.test:443
 	did 'awaits an operator'
 	for i in mine mine other; do
 		bm pending --format json
