@@ -44,7 +44,7 @@ static bool awaits(const struct connection *c)
 /* 0: as long as it likes. */
 static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 {
-	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	if (c->streaming || c->execution || c->ending || c->revoking || c->awaits.number ||
 	    sealing_busy(c->sealing))
 		return 0;
 	if (c->role == PEER_BENCH)

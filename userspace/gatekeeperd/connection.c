@@ -48,6 +48,8 @@ void connection_close(struct daemon *d, struct connection *c)
 		door_left(d, c);
 	ending_unheard(c->ending);
 	c->ending = NULL;
+	revoking_unheard(c->revoking);
+	c->revoking = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -137,7 +139,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || c->ending || c->awaits.number ||
+	if (c->streaming || c->execution || c->ending || c->revoking || c->awaits.number ||
 	    sealing_busy(c->sealing))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");

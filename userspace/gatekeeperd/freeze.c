@@ -5,6 +5,7 @@
 #include "base/step.h"
 
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/search.h"
 
 static int record(struct daemon *d, const struct bench *bench, const char *event, uid_t uid,
 		  struct bm_error *err)
@@ -75,6 +76,8 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 	if (bench->frozen) {
 		r = record(d, bench, "thaw", c->uid, err);
 		STEP(THAW_SAID);
+		/* It would not see what they do now: who waits for it begins anew. */
+		search_abandon(d, bench);
 		if (r == 0)
 			r = bm_cgroup_freeze(&bench->cgroup, false, err);
 		STEP(THAW_THAWED);
