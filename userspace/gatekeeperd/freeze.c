@@ -27,6 +27,9 @@ static int bench_to_freeze(struct daemon *d, const struct connection *c,
 	if (r == 0 && (*ret)->cgroup.fd < 0)
 		r = bm_fail(err, ESRCH, NULL, "see `benchmon show`",
 			    "the cgroup of Bench %s has gone", (*ret)->name);
+	/* It would not see what they do once they are thawed: who waits for it begins anew. */
+	if (r == 0)
+		search_abandon(d, *ret);
 	return r;
 }
 
@@ -76,8 +79,6 @@ int request_thaw(struct daemon *d, struct connection *c, struct bm_message *mess
 	if (bench->frozen) {
 		r = record(d, bench, "thaw", c->uid, err);
 		STEP(THAW_SAID);
-		/* It would not see what they do now: who waits for it begins anew. */
-		search_abandon(d, bench);
 		if (r == 0)
 			r = bm_cgroup_freeze(&bench->cgroup, false, err);
 		STEP(THAW_THAWED);
