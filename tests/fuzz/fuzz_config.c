@@ -22,6 +22,9 @@ static void within_bounds(const struct config *c)
 	group_name(c->agents, sizeof(c->agents));
 	MUST(c->max_connections >= 2 * CONFIG_RESERVED && c->max_connections <= 4096);
 	MUST(c->max_connections_per_user >= 1 && c->max_connections_per_user <= 4096);
+	MUST(c->max_benches_per_user >= 1 && c->max_benches_per_user <= 4096);
+	MUST(c->max_requests_per_user >= 1 && c->max_requests_per_user <= 1024);
+	MUST(c->max_receipts_per_user >= 16 && c->max_receipts_per_user <= 2048);
 	MUST(c->idle_seconds >= 5 && c->idle_seconds <= 86400);
 	MUST(c->confirm_seconds >= 10 && c->confirm_seconds <= 86400);
 	MUST(c->request_seconds >= 5 && c->request_seconds <= 86400);

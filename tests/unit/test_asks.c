@@ -18,7 +18,7 @@
 #define NS 1000000000ull
 #define NOW (1000 * NS)
 
-static const struct ask_bounds plenty = { 1000, 1000 };
+static const struct ask_bounds plenty = { 1000, 1000, 1000 };
 
 /* Of uid, or with uid 0 of the Bench itself. */
 static struct ask *ask_for(uint32_t bench, uid_t uid, const char *target)
@@ -93,7 +93,7 @@ static void ids(void **state)
 /* Neither one who asks nor all of them together grow the queue beyond its bounds. */
 static void limits(void **state)
 {
-	static const struct ask_bounds bounds = { 5, 2 };
+	static const struct ask_bounds bounds = { 5, 2, 5 };
 
 	(void)state;
 	assert_int_equal(admitted(1, 7, &bounds, NOW, ""), 0);
@@ -115,6 +115,28 @@ static void limits(void **state)
 	asks_remove_bench(&d.model, 1);
 	assert_null(asks_find_id(&d.model, "b1/r1"));
 	assert_non_null(asks_find_id(&d.model, "b2/r1"));
+}
+
+/* One user's Benches leave those of others room to ask, whoever asks. */
+static void shares(void **state)
+{
+	static const struct ask_bounds bounds = { 5, 2, 3 };
+
+	(void)state;
+	model_find_id(&d.model, 1)->owner = 1501;
+	model_find_id(&d.model, 2)->owner = 1501;
+	queued(1, 0, "/a");
+	queued(1, 7, "/a");
+	assert_int_equal(admitted(2, 0, &bounds, NOW, ""), 0);
+	queued(2, 0, "/a");
+	assert_int_equal(admitted(2, 0, &bounds, NOW, "request-limit"), -EBUSY);
+	assert_int_equal(admitted(2, 8, &bounds, NOW, "request-limit"), -EBUSY);
+	/* What that user asks for themselves is of the same share; root's Bench has another. */
+	assert_int_equal(admitted(0, 1501, &bounds, NOW, "request-limit"), -EBUSY);
+	assert_int_equal(admitted(3, 0, &bounds, NOW, ""), 0);
+	assert_int_equal(admitted(0, 1502, &bounds, NOW, ""), 0);
+	asks_remove(&d.model, asks_find(&d.model, 1, 1));
+	assert_int_equal(admitted(2, 0, &bounds, NOW, ""), 0);
 }
 
 /* A number is used once, whatever has become of it. */
@@ -328,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(ids, fresh),
 		cmocka_unit_test_setup(limits, fresh),
+		cmocka_unit_test_setup(shares, fresh),
 		cmocka_unit_test_setup(numbers, fresh),
 		cmocka_unit_test_setup(the_same_again, fresh),
 		cmocka_unit_test_setup(rate, fresh),

@@ -74,11 +74,46 @@ static void inside_by_pins(void **state)
 	assert_false(bm_pinned(&pins, 1));
 }
 
+/* The same as each compared with each, of every set of them. */
+static void any_inside(void **state)
+{
+	char *text = strdup("1 1 8:1 / / rw - ext4 /dev/a rw\n"
+			    "2 1 8:1 /p /10 ro - ext4 /dev/a rw\n"
+			    "3 1 8:1 /p-q /11 ro - ext4 /dev/a rw\n"
+			    "4 1 8:1 /p/q/r /12 ro - ext4 /dev/a rw\n"
+			    "5 1 8:2 /p/q /13 ro - ext4 /dev/b rw\n"
+			    "6 1 8:1 /p/q /14 ro - ext4 /dev/a rw\n"
+			    "7 1 8:2 / /15 ro - ext4 /dev/b rw\n"
+			    "8 1 8:1 /p/qq /16 ro - ext4 /dev/a rw\n"
+			    "9 1 8:1 /P /17 ro - ext4 /dev/a rw\n");
+	automounts pins = {};
+
+	(void)state;
+	assert_non_null(text);
+	assert_int_equal(bm_mounts_parse(text, &pins), 0);
+	/* 18 has no pin. */
+	for (unsigned set = 0; set < 1u << 9; set++) {
+		uint64_t objects[9];
+		bool inside = false;
+		size_t count = 0;
+
+		for (unsigned i = 0; i < 9; i++)
+			if (set & 1u << i)
+				objects[count++] = 10 + i;
+		for (size_t i = 0; i < count; i++)
+			for (size_t k = 0; k < count; k++)
+				inside |= i != k && bm_pins_inside(&pins, objects[i], objects[k]);
+		if (bm_pins_any_inside(&pins, objects, count) != inside)
+			fail_msg("of the set %x", set);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inner_ones_go_first),
 		cmocka_unit_test(inside_by_pins),
+		cmocka_unit_test(any_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,8 +389,8 @@ static void put_and_listed(void **state)
 	assert_int_equal(bm_receipts_list(dir, &none, &count, NULL), 0);
 	assert_int_equal(count, 0);
 	assert_int_equal(bm_receipt_read(dir, "b1-7.json", &text, &len, NULL), -ENOENT);
-	assert_int_equal(bm_receipt_put(dir, "b1-7.json", "one", 3, NULL), 0);
-	assert_int_equal(bm_receipt_put(dir, "b1-7.json", "again", 5, NULL), 0);
+	assert_int_equal(bm_receipt_put(dir, "b1-7.json", "one", 3, BM_RECEIPTS_EACH, NULL), 0);
+	assert_int_equal(bm_receipt_put(dir, "b1-7.json", "again", 5, BM_RECEIPTS_EACH, NULL), 0);
 	assert_int_equal(fstatat(dir, BM_RECEIPT_DIR, &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(fstatat(dir, BM_RECEIPT_DIR "/b1-7.json", &st, 0), 0);
@@ -410,7 +410,7 @@ static void strangers_are_refused(void **state)
 	autoclose fd = -1;
 
 	(void)state;
-	assert_int_equal(bm_receipt_put(dir, "b1-7.json", "one", 3, NULL), 0);
+	assert_int_equal(bm_receipt_put(dir, "b1-7.json", "one", 3, BM_RECEIPTS_EACH, NULL), 0);
 	assert_int_equal(fchmodat(dir, BM_RECEIPT_DIR "/b1-7.json", 0622, 0), 0);
 	assert_int_equal(bm_receipt_open(dir, "b1-7.json", &fd, NULL), -EPERM);
 	assert_int_equal(fchmodat(dir, BM_RECEIPT_DIR "/b1-7.json", 0600, 0), 0);
@@ -428,22 +428,108 @@ static void the_newest_stay(void **state)
 	size_t count;
 
 	(void)state;
-	for (uint32_t id = 2; id < BM_RECEIPTS_KEPT + 6; id++) {
-		assert_int_equal(bm_receipt_put(dir, bm_receipt_name("b", id, name), "x", 1, NULL),
-				 0);
+	for (uint32_t id = 2; id < BM_RECEIPTS_EACH + 6; id++) {
+		bm_receipt_name("b", id, name);
+		assert_int_equal(bm_receipt_put(dir, name, "x", 1, BM_RECEIPTS_EACH, NULL), 0);
 		snprintf(path, sizeof(path), BM_RECEIPT_DIR "/%s", name);
 		times[1].tv_sec = 1000 + id;
 		assert_int_equal(utimensat(dir, path, times, 0), 0);
 	}
 	close(openat(dir, BM_RECEIPT_DIR "/other", O_WRONLY | O_CREAT, 0600));
 	/* One that lived long, whose number is the lowest, is the newest all the same. */
-	assert_int_equal(bm_receipt_put(dir, "old-1.json", "x", 1, NULL), 0);
+	assert_int_equal(bm_receipt_put(dir, "old-1.json", "x", 1, BM_RECEIPTS_EACH, NULL), 0);
 	assert_int_equal(bm_receipts_list(dir, &list, &count, NULL), 0);
-	assert_int_equal(count, BM_RECEIPTS_KEPT);
+	assert_int_equal(count, BM_RECEIPTS_EACH);
 	assert_string_equal(list[0].bench, "old");
-	assert_int_equal(list[1].id, BM_RECEIPTS_KEPT + 5);
+	assert_int_equal(list[1].id, BM_RECEIPTS_EACH + 5);
 	assert_int_equal(list[count - 1].id, 7);
 	assert_int_equal(faccessat(dir, BM_RECEIPT_DIR "/other", F_OK, 0), 0);
+}
+
+/* As it would be there already: written at that second, with so many bytes. */
+static void there_is(uint32_t id, uint32_t owner, time_t when, off_t size)
+{
+	struct timespec times[2] = { { .tv_sec = when }, { .tv_sec = when } };
+	char name[BM_RECEIPT_NAME_LEN], path[64];
+	autoclose fd = -1;
+
+	mkdirat(dir, BM_RECEIPT_DIR, 0700);
+	snprintf(path, sizeof(path), BM_RECEIPT_DIR "/%s", bm_receipt_name("b", id, name));
+	fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd,
+			    "{\"schema\":\"" BM_RECEIPT_SCHEMA
+			    "\",\"bench\":{\"name\":\"b\",\"id\":%u,\"owner\":%u,",
+			    id, owner) > 0);
+	assert_true(!size || ftruncate(fd, size) == 0);
+	assert_int_equal(futimens(fd, times), 0);
+}
+
+/* How many of theirs there are; *ret_oldest is the lowest number of these. */
+static size_t left_of(uint32_t owner, uint32_t *ret_oldest)
+{
+	autofree struct bm_receipt_entry *list = NULL;
+	size_t count, theirs = 0;
+
+	*ret_oldest = UINT32_MAX;
+	assert_int_equal(bm_receipts_list(dir, &list, &count, NULL), 0);
+	for (size_t i = 0; i < count; i++) {
+		if (bm_receipt_owner(dir, &list[i]) != owner)
+			continue;
+		theirs++;
+		if (list[i].id < *ret_oldest)
+			*ret_oldest = list[i].id;
+	}
+	return theirs;
+}
+
+/* However many one of them writes, the other's stay, though they are the oldest. */
+static void each_has_a_share(void **state)
+{
+	uint32_t oldest;
+
+	(void)state;
+	for (uint32_t id = 1; id <= 3; id++)
+		there_is(id, 1501, 1000 + id, 0);
+	for (uint32_t id = 11; id <= 30; id++)
+		there_is(id, 0, 1000 + id, 0);
+	for (uint32_t id = 101; id <= 140; id++)
+		there_is(id, 1502, 1000 + id, 0);
+	assert_int_equal(bm_receipt_put(dir, "own-1.json", "x", 1, 16, NULL), 0);
+	assert_int_equal(left_of(1501, &oldest), 3);
+	assert_int_equal(left_of(1502, &oldest), 16);
+	assert_int_equal(oldest, 125);
+	/* The one just put is root's too, or as good. */
+	assert_int_equal(left_of(0, &oldest), 16);
+}
+
+static void each_has_so_many_bytes(void **state)
+{
+	uint32_t oldest;
+
+	(void)state;
+	there_is(1, 1501, 1000, 0);
+	for (uint32_t id = 11; id <= 30; id++)
+		there_is(id, 1502, 1000 + id, BM_RECEIPT_MAX);
+	assert_int_equal(bm_receipt_put(dir, "own-1.json", "x", 1, BM_RECEIPTS_EACH, NULL), 0);
+	assert_int_equal(left_of(1501, &oldest), 1);
+	assert_int_equal(left_of(1502, &oldest), BM_RECEIPTS_EACH_BYTES / BM_RECEIPT_MAX);
+	assert_int_equal(oldest, 31 - BM_RECEIPTS_EACH_BYTES / BM_RECEIPT_MAX);
+}
+
+/* All together are too many: the oldest go of who has most. */
+static void who_has_most_gives_way(void **state)
+{
+	uint32_t oldest;
+
+	(void)state;
+	for (uint32_t id = 1; id <= BM_RECEIPTS_ALL + 1; id++)
+		there_is(id, id <= 50 ? 1501 : id <= 1500 ? 1502 : 1503, 1000 + id, 0);
+	assert_int_equal(bm_receipt_put(dir, "own-1.json", "x", 1, BM_RECEIPTS_ALL, NULL), 0);
+	assert_int_equal(left_of(1501, &oldest), 50);
+	assert_int_equal(left_of(1502, &oldest), 1450 - 2);
+	assert_int_equal(oldest, 53);
+	assert_int_equal(left_of(1503, &oldest), BM_RECEIPTS_ALL + 1 - 1500);
 }
 
 static void times_are_read_back(void **state)
@@ -482,6 +568,9 @@ int main(void)
 		TEST(put_and_listed),
 		TEST(strangers_are_refused),
 		TEST(the_newest_stay),
+		TEST(each_has_a_share),
+		TEST(each_has_so_many_bytes),
+		TEST(who_has_most_gives_way),
 		TEST(times_are_read_back),
 	};
 

@@ -176,9 +176,11 @@ static void grants(void **state)
 	say("grant", FILE_GRANT(2, "b2/2", 71));
 	say("grant", FILE_GRANT(2, "b2/3", 72));
 	say("grant", FILE_GRANT(2, "b2/4", 73));
-	say("grant", "{" B(2) ",'id':'b2/6','kind':'net','created':'t3','expires':'t4',"
-			      "'expiry_ns':777,'confirmed':{'uid':0,'how':'yes'},"
-			      "'destination':'198.51.100.10:80/tcp'}");
+	say("grant",
+	    "{" B(2) ",'id':'b2/"
+		     "6','kind':'net','created':'t3','expires':'2026-01-02T03:04:05.000000004Z',"
+		     "'expiry_ns':777,'confirmed':{'uid':0,'how':'yes'},"
+		     "'destination':'198.51.100.10:80/tcp'}");
 	same_after_rotation(7 + 5);
 	say("revoke", "{" B(2) ",'grant':2,'mounts':[31,32]}");
 	say("revoke", "{" B(2) ",'grant':3,'mounts':[33],'closed':true}");

@@ -22,6 +22,7 @@ static int setup(void **state)
 {
 	(void)state;
 	d = (struct daemon){ .epoll = open("/dev/null", O_RDONLY | O_CLOEXEC),
+			     .config = config_default,
 			     .descriptors = INT_MAX };
 	return d.epoll < 0 ? -1 : 0;
 }
@@ -34,20 +35,23 @@ static int teardown(void **state)
 	return close(d.epoll);
 }
 
-static void add(uint32_t id)
+static struct bench *add(uint32_t id)
 {
+	struct bench *bench;
 	char name[BM_BENCH_NAME_LEN];
 
 	snprintf(name, sizeof(name), "b%u", id);
-	assert_non_null(model_add(&d.model, name, id));
+	bench = model_add(&d.model, name, id);
+	assert_non_null(bench);
+	return bench;
 }
 
-static void refused(const char *message, const char *remedy)
+static void refused(uid_t uid, const char *rule, const char *message, const char *remedy)
 {
 	struct bm_error err = {};
 
-	assert_int_equal(room_for_bench(&d, &err), -ENOSPC);
-	assert_string_equal(err.rule, "limits");
+	assert_int_equal(room_for_bench(&d, uid, &err), -ENOSPC);
+	assert_string_equal(err.rule, rule);
 	assert_non_null(strstr(err.message, message));
 	assert_non_null(strstr(err.remedy, remedy));
 }
@@ -57,11 +61,32 @@ static void of_the_kernel(void **state)
 	(void)state;
 	for (uint32_t id = 1; id < BM_MAX_BENCHES; id++)
 		add(id);
-	assert_int_equal(room_for_bench(&d, NULL), 0);
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
 	add(BM_MAX_BENCHES);
-	refused("4096 Benches", "destroy or detach");
+	refused(0, "limits", "4096 Benches", "destroy or detach");
 	model_remove(&d.model, d.model.benches);
-	assert_int_equal(room_for_bench(&d, NULL), 0);
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
+}
+
+/* As many as one may have, and each of them alone is told so; the last of all are root's. */
+static void of_a_user(void **state)
+{
+	(void)state;
+	d.config.max_benches_per_user = 3;
+	for (uint32_t id = 1; id <= 3; id++)
+		add(id)->owner = 1501;
+	add(4)->owner = 1502;
+	refused(1501, "user-limits", "uid 1501 has 3 Benches", "max_benches_per_user");
+	assert_int_equal(room_for_bench(&d, 1502, NULL), 0);
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
+	model_remove(&d.model, model_find_id(&d.model, 2));
+	assert_int_equal(room_for_bench(&d, 1501, NULL), 0);
+	for (uint32_t id = 5; id <= BM_MAX_BENCHES - CONFIG_RESERVED; id++)
+		add(id);
+	assert_int_equal(room_for_bench(&d, 1502, NULL), 0);
+	add(2);
+	refused(1502, "limits", "but for a few of root's", "destroy or detach");
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
 }
 
 /* By the lowest number that is free, wherever the others are. */
@@ -74,12 +99,16 @@ static void of_descriptors(void **state)
 	close(next);
 	add(1);
 	d.descriptors = next + ROOM_DESCRIPTORS;
-	assert_int_equal(room_for_bench(&d, NULL), 0);
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
 	for (size_t i = 0; i < 4; i++)
 		more[i] = dup(d.epoll);
-	refused("too few descriptors are left", "LimitNOFILE");
+	refused(0, "limits", "too few descriptors are left", "LimitNOFILE");
+	d.descriptors += CONFIG_RESERVED * ROOM_DESCRIPTORS;
+	refused(1501, "limits", "too few descriptors are left", "LimitNOFILE");
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
+	d.descriptors -= CONFIG_RESERVED * ROOM_DESCRIPTORS;
 	close(more[0]);
-	assert_int_equal(room_for_bench(&d, NULL), 0);
+	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
 	for (size_t i = 1; i < 4; i++)
 		close(more[i]);
 	/* It leaves none of its own. */
@@ -104,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(of_the_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_a_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(of_descriptors, setup, teardown),
 		cmocka_unit_test(of_grants),
 	};

@@ -215,10 +215,12 @@ static void receipts(void **state)
 			 "{\"schema\":\"" BM_RECEIPT_SCHEMA
 			 "\",\"bench\":{\"name\":\"b1\",\"id\":7,%s",
 			 files[i].text);
-		assert_int_equal(bm_receipt_put(dir, "b1-7.json", text, strlen(text), NULL), 0);
+		assert_int_equal(bm_receipt_put(dir, "b1-7.json", text, strlen(text), 512, NULL),
+				 0);
 		assert_int_equal(bm_receipt_owner(dir, &entry), files[i].owner);
 		/* Of another one of that name, or of another name. */
-		assert_int_equal(bm_receipt_put(dir, "b1-8.json", text, strlen(text), NULL), 0);
+		assert_int_equal(bm_receipt_put(dir, "b1-8.json", text, strlen(text), 512, NULL),
+				 0);
 		entry.id = 8;
 		assert_int_equal(bm_receipt_owner(dir, &entry), 0);
 		entry.id = 7;

@@ -22,7 +22,10 @@
 #define BM_RECEIPT_SCHEMA "benchmon-receipt/1"
 #define BM_RECEIPT_DOMAIN "benchmon receipt 1\n"
 #define BM_RECEIPT_MAX (8 << 20) /* bytes of one */
-#define BM_RECEIPTS_KEPT 512     /* the newest */
+/* Of one owner, where nothing else is set: the newest, in no more bytes; and of all together. */
+#define BM_RECEIPTS_EACH 512
+#define BM_RECEIPTS_EACH_BYTES (128ull << 20)
+#define BM_RECEIPTS_ALL 2048
 
 /* Ed25519, as libsodium has it. secret may be NULL where nothing is signed. */
 struct bm_receipt_key {
@@ -48,10 +51,11 @@ const char *bm_receipt_name(const char *bench, uint32_t id, char buf[BM_RECEIPT_
 int bm_receipt_name_parse(const char *name, char ret_bench[BM_BENCH_NAME_LEN], uint32_t *ret_id);
 
 /*
- * On disk, all of it, when it returns 0; else nothing of it is left. Then drops the oldest beyond
- * BM_RECEIPTS_KEPT. One of that name is replaced.
+ * On disk, all of it, when it returns 0; else nothing of it is left. One of that name is replaced.
+ * Then drops the oldest ones of each owner who has more than that many, and where all of them are
+ * too many, of the owner who has most: nobody's are pushed out by who has more.
  */
-int bm_receipt_put(int state_dir, const char *name, const char *text, size_t len,
+int bm_receipt_put(int state_dir, const char *name, const char *text, size_t len, size_t each,
 		   struct bm_error *err);
 /*
  * A regular file of root's, or of who asks, that others can't write; *ret_fd is the caller's.

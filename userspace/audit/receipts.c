@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The directory of receipts: written whole or not at all, and never more than so many. */
+/* The directory of receipts: written whole or not at all. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "audit/receipt.h"
+#include "audit/receipts_internal.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 
 #define RULE "receipt"
 #define NEW_FILE "receipt.new"
 /* Who puts more files there than we keep must not keep us from starting. */
-#define LIST_MAX (4 * BM_RECEIPTS_KEPT)
+#define LIST_MAX (2 * BM_RECEIPTS_ALL)
 
 static int open_dir(int state_dir, bool make, int *ret)
 {
@@ -60,7 +60,7 @@ static int newer_first(const void *a, const void *b)
 	return (x->id < y->id) - (x->id > y->id);
 }
 
-static int list_dir(int fd, struct bm_receipt_entry **ret, size_t *ret_count)
+int receipts_list_dir(int fd, struct bm_receipt_entry **ret, size_t *ret_count)
 {
 	autofree struct bm_receipt_entry *list = calloc(LIST_MAX, sizeof(*list));
 	autoclosedir DIR *dir = NULL;
@@ -94,21 +94,7 @@ static int list_dir(int fd, struct bm_receipt_entry **ret, size_t *ret_count)
 	return 0;
 }
 
-/* All but this one: somebody may have set the clock back. */
-static void prune(int dir, const char *but)
-{
-	autofree struct bm_receipt_entry *list = NULL;
-	char name[BM_RECEIPT_NAME_LEN];
-	size_t count = 0;
-
-	if (list_dir(dir, &list, &count) < 0)
-		return;
-	for (size_t i = BM_RECEIPTS_KEPT; i < count; i++)
-		if (strcmp(bm_receipt_name(list[i].bench, list[i].id, name), but))
-			unlinkat(dir, name, 0);
-}
-
-int bm_receipt_put(int state_dir, const char *name, const char *text, size_t len,
+int bm_receipt_put(int state_dir, const char *name, const char *text, size_t len, size_t each,
 		   struct bm_error *err)
 {
 	autoclose dir = -1;
@@ -118,7 +104,7 @@ int bm_receipt_put(int state_dir, const char *name, const char *text, size_t len
 		r = put_file(dir, name, text, len);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "write " BM_RECEIPT_DIR "/%s", name);
-	prune(dir, name);
+	receipts_prune(state_dir, dir, name, each);
 	return 0;
 }
 
@@ -186,6 +172,6 @@ int bm_receipts_list(int state_dir, struct bm_receipt_entry **ret, size_t *ret_c
 	*ret = NULL;
 	*ret_count = 0;
 	if (r == 0)
-		r = list_dir(dir, ret, ret_count);
+		r = receipts_list_dir(dir, ret, ret_count);
 	return r < 0 && r != -ENOENT ? bm_fail_errno(err, -r, BM_RECEIPT_DIR) : 0;
 }

@@ -165,7 +165,7 @@ static int start(bm_helper_fn fn, void *arg, const int *keep, int *ret_socket, p
 int bm_helper_start(bm_helper_fn fn, void *arg, int keep, int *ret_socket, pid_t *ret_pid,
 		    struct bm_error *err)
 {
-	return start(fn, arg, &keep, ret_socket, ret_pid, err);
+	return start(fn, arg, keep == BM_HELPER_ALL ? NULL : &keep, ret_socket, ret_pid, err);
 }
 
 void bm_helper_end(int *socket, pid_t pid)

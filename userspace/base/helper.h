@@ -30,6 +30,8 @@ int bm_helper_within(int timeout_ms, bm_helper_fn fn, void *arg, int *ret_fd, st
  */
 int bm_helper_start(bm_helper_fn fn, void *arg, int keep, int *ret_socket, pid_t *ret_pid,
 		    struct bm_error *err);
+/* As keep: all of them. */
+#define BM_HELPER_ALL (-2)
 /* Kills and reaps it, closes *socket and leaves -1 there; nothing when it is -1 already. */
 void bm_helper_end(int *socket, pid_t pid);
 

@@ -92,6 +92,8 @@
 	X(RECALL_MOUNT_TAKEN)                                                                      \
 	X(RECALL_DEALT_WITH)                                                                       \
 	X(RECALL_PAUSED)                                                                           \
+	X(SEARCH_BEGUN)                                                                            \
+	X(SEARCH_ANSWERED)                                                                         \
 	X(RECALL_DONE)                                                                             \
 	X(REVIEW_BURIED)                                                                           \
 	X(EXPIRY_DUE)                                                                              \

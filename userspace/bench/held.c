@@ -28,9 +28,7 @@
 #define PTS_MAJOR_FIRST 136
 #define PTS_MAJOR_LAST 143
 #define FDINFO_MAX (64u << 20)
-#define FOUND_MAX 65536
 #define PLAIN_MAX 64
-#define SCAN_MS 120000
 
 static const char *const names[] = {
 	[BM_HELD_FD] = "fd",           [BM_HELD_CWD] = "cwd",   [BM_HELD_ROOT] = "root",
@@ -144,7 +142,7 @@ int held_add(struct walk *w, const struct bm_held *held)
 {
 	struct bm_held *grown;
 
-	if (w->found.count == FOUND_MAX)
+	if (w->found.count == HELD_FOUND_MAX)
 		return -E2BIG;
 	grown = reallocarray(w->found.list, w->found.count + 1, sizeof(*grown));
 
@@ -369,6 +367,8 @@ static int find(void *arg, int *ret_fd, struct bm_error *err)
 	autoclose answer = -1;
 	int r = bm_confine(BM_CONFINE_SCAN, err);
 
+	if (r == 0 && w->scan->apart)
+		w->scan->apart(w->scan->ctx);
 	if (r == 0)
 		r = learn_internal(w);
 	if (r == 0)
@@ -385,74 +385,13 @@ static int find(void *arg, int *ret_fd, struct bm_error *err)
 	return 0;
 }
 
-/* Of a process that has gone meanwhile nothing is held; of one outside it nothing is believed. */
-static bool is_member(pid_t pid, const struct bm_cgroup_ref *cgroup)
-{
-	size_t len = strlen(cgroup->path);
-	char path[BM_CGROUP_PATH];
-
-	return pid > 0 && bm_cgroup_of_pid(pid, path, NULL) == 0 &&
-	       !strncmp(path, cgroup->path, len) && (!path[len] || path[len] == '/');
-}
-
-static int take_answer(int fd, const struct bm_cgroup_ref *cgroup, struct bm_held_list *ret)
-{
-	struct bm_held *list;
-	autofree char *data = NULL;
-	bool member = false;
-	pid_t last = 0;
-	size_t size;
-	int r = bm_read_fd(fd, FOUND_MAX * sizeof(*list), &data, &size);
-
-	if (r < 0)
-		return r;
-	list = (struct bm_held *)(void *)data;
-	for (size_t i = 0; i < size / sizeof(*list); i++) {
-		struct bm_held held = list[i];
-
-		if (held.pid != last)
-			member = is_member(held.pid, cgroup);
-		last = held.pid;
-		if (held.kind >= BM_HELD_KIND_MAX)
-			return -EPROTO;
-		held.comm[sizeof(held.comm) - 1] = '\0';
-		held.path[sizeof(held.path) - 1] = '\0';
-		if (member)
-			list[ret->count++] = held;
-	}
-	ret->list = (struct bm_held *)(void *)TAKE_PTR(data);
-	return 0;
-}
-
-int bm_held_find(const struct bm_held_scan *scan, struct bm_held_list *ret, struct bm_error *err)
+int bm_held_start(const struct bm_held_scan *scan, struct bm_held_search *ret, struct bm_error *err)
 {
 	struct walk w = { .scan = scan };
-	struct bm_held_list found = {};
-	autoclose answer = -1;
 	int r = bm_target_mounts(scan->target, &w.mounts, err);
 
-	if (r < 0)
-		return r;
-	r = bm_helper_within(SCAN_MS, find, &w, &answer, err);
+	if (r == 0)
+		r = bm_helper_start(find, &w, BM_HELPER_ALL, &ret->socket, &ret->pid, err);
 	bm_mounts_done(&w.mounts);
-	if (r < 0)
-		return r;
-	r = take_answer(answer, scan->cgroup, &found);
-	if (r < 0)
-		return bm_fail_errno(err, -r, "what the Bench holds");
-	*ret = found;
-	return 0;
-}
-
-int bm_held_open(const struct bm_held *held)
-{
-	char path[64];
-	int fd;
-
-	if (held->kind == BM_HELD_CWD || held->kind == BM_HELD_ROOT)
-		snprintf(path, sizeof(path), "/proc/%d/%s", held->pid, names[held->kind]);
-	else
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", held->pid, held->fd);
-	fd = open(path, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return r;
 }

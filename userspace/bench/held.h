@@ -64,6 +64,8 @@ struct bm_held_scan {
 	bool (*carried)(void *ctx, uint64_t device, uint64_t inode);
 	/* True for a process of the runtime's, which is no payload yet. May be NULL. */
 	bool (*arrives)(void *ctx, int pidfd);
+	/* In the helper, first: closes what the others must be able to close. May be NULL. */
+	void (*apart)(void *ctx);
 	void *ctx;
 };
 
@@ -72,6 +74,22 @@ struct bm_held_scan {
  * queue of a socket: that meets file_receive. Else a process may come by a descriptor meanwhile.
  */
 int bm_held_find(const struct bm_held_scan *scan, struct bm_held_list *ret, struct bm_error *err);
+
+/*
+ * The same, not waited for: the socket becomes readable when it has come to its end, and
+ * bm_held_finish() then takes what it has found; scan->cgroup is looked at again. A Bench may have
+ * so much open that it takes minutes.
+ */
+struct bm_held_search {
+	int socket; /* -1: none */
+	pid_t pid;
+};
+#define BM_HELD_MS 120000
+int bm_held_start(const struct bm_held_scan *scan, struct bm_held_search *ret,
+		  struct bm_error *err);
+int bm_held_finish(struct bm_held_search *search, const struct bm_cgroup_ref *cgroup,
+		   struct bm_held_list *ret, struct bm_error *err);
+void bm_held_abandon(struct bm_held_search *search);
 
 /* An O_PATH fd of what is held, through /proc; -ENOENT when it is gone. */
 int bm_held_open(const struct bm_held *held);

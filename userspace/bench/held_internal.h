@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between held.c and held_watch.c. */
+/* Between held.c, held_watch.c and held_search.c. */
 #ifndef BENCHMON_HELD_INTERNAL_H
 #define BENCHMON_HELD_INTERNAL_H
 
@@ -7,6 +7,7 @@
 #include "bench/mounts.h"
 
 #define INTERNAL_MAX 24
+#define HELD_FOUND_MAX 65536
 
 struct walk {
 	const struct bm_held_scan *scan;

@@ -36,6 +36,8 @@ const struct bm_mount *bm_pin_find(const struct bm_mounts *pins, uint64_t object
 /* Whether there is one for which keep says false. */
 bool bm_pins_beyond(const struct bm_mounts *pins, bool (*keep)(void *ctx, uint64_t object),
 		    void *ctx);
+/* Whether any of them lies in another one of them; true where that is not known. */
+bool bm_pins_any_inside(const struct bm_mounts *pins, const uint64_t *objects, size_t count);
 bool bm_pinned(const struct bm_mounts *pins, uint64_t object);
 
 /*

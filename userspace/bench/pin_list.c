@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "bench/pin.h"
 
@@ -58,19 +59,60 @@ bool bm_pinned(const struct bm_mounts *pins, uint64_t object)
 	return bm_pin_find(pins, object);
 }
 
+static bool lies_in(const struct bm_mount *in, const struct bm_mount *out)
+{
+	size_t len = strlen(out->root);
+
+	if (in->major != out->major || in->minor != out->minor)
+		return false;
+	return len == 1 || (!strncmp(in->root, out->root, len) && in->root[len] == '/');
+}
+
 bool bm_pins_inside(const struct bm_mounts *pins, uint64_t object, uint64_t outer)
 {
 	const struct bm_mount *in = bm_pin_find(pins, object), *out = bm_pin_find(pins, outer);
-	size_t len;
 
 	if (object == outer)
 		return false;
 	if (!in || !out)
 		return true;
-	if (in->major != out->major || in->minor != out->minor)
-		return false;
-	len = strlen(out->root);
-	if (len == 1) /* "/" */
-		return true;
-	return !strncmp(in->root, out->root, len) && in->root[len] == '/';
+	return lies_in(in, out);
+}
+
+/* A directory, and right behind it what lies in it: '/' comes before all else. */
+static int by_root(const void *a, const void *b)
+{
+	const struct bm_mount *x = *(const struct bm_mount *const *)a;
+	const struct bm_mount *y = *(const struct bm_mount *const *)b;
+	const char *p = x->root, *q = y->root;
+
+	if (x->major != y->major)
+		return x->major < y->major ? -1 : 1;
+	if (x->minor != y->minor)
+		return x->minor < y->minor ? -1 : 1;
+	while (*p && *p == *q)
+		p++, q++;
+	if (!*p || !*q)
+		return (*p != 0) - (*q != 0);
+	if (*p == '/' || *q == '/')
+		return *p == '/' ? -1 : 1;
+	return (unsigned char)*p < (unsigned char)*q ? -1 : *p != *q;
+}
+
+bool bm_pins_any_inside(const struct bm_mounts *pins, const uint64_t *objects, size_t count)
+{
+	autofree const struct bm_mount **list = calloc(count + 1, sizeof(*list));
+	bool inside = !list;
+
+	for (size_t i = 0; !inside && i < count; i++) {
+		list[i] = bm_pin_find(pins, objects[i]);
+		inside = !list[i] && count > 1;
+	}
+	if (inside || count < 2)
+		return inside;
+	qsort(list, count, sizeof(*list), by_root);
+	for (size_t i = 1; i < count; i++)
+		if (list[i] != list[i - 1] && lies_in(list[i], list[i - 1]))
+			return true;
+	return false;
 }

@@ -339,7 +339,8 @@ static int take(struct daemon *d, const struct connection *c, struct json_object
 
 static int enqueue(struct daemon *d, struct ask *ask, struct bm_error *err)
 {
-	struct ask_bounds bounds = { d->config.max_requests, d->config.max_requests_each };
+	struct ask_bounds bounds = { d->config.max_requests, d->config.max_requests_each,
+				     d->config.max_requests_per_user };
 	uint64_t now = bm_now_ns(CLOCK_BOOTTIME), ns = (uint64_t)d->config.request_seconds * NS;
 	const struct bench *bench = bench_of(d, ask);
 	char id[ASK_ID_LEN];

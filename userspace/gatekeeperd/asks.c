@@ -109,14 +109,24 @@ static struct bucket *bucket_of(struct model *model, const struct ask *ask, uint
 	return free ? &free->rate : NULL;
 }
 
+/* Whose share it takes: one user's Benches must not keep another's from asking. */
+static uid_t user_of(struct model *model, const struct ask *ask)
+{
+	const struct bench *bench = ask->bench_id ? model_find_id(model, ask->bench_id) : NULL;
+
+	return bench ? bench->owner : ask->uid;
+}
+
 int asks_admit(struct model *model, const struct ask *ask, const struct ask_bounds *bounds,
 	       uint64_t now_ns, struct bm_error *err)
 {
-	int64_t all = 0, bench = 0, asker = 0;
+	int64_t all = 0, bench = 0, asker = 0, user = 0;
+	uid_t whose = user_of(model, ask);
 	struct bucket *bucket;
 
 	for (const struct ask *a = model->asks; a; a = a->next) {
 		all++;
+		user += user_of(model, a) == whose;
 		bench += ask->bench_id && a->bench_id == ask->bench_id;
 		asker += same_asker(a, ask);
 	}
@@ -124,6 +134,10 @@ int asks_admit(struct model *model, const struct ask *ask, const struct ask_boun
 		return bm_fail(err, EBUSY, "request-limit", "wait until some of them are decided",
 			       "%" PRId64 " requests %s pending already", bounds->each,
 			       bench >= bounds->each ? "for this Bench are" : "of yours are");
+	if (user >= bounds->user)
+		return bm_fail(err, EBUSY, "request-limit", "wait until some of them are decided",
+			       "%" PRId64 " requests for Benches of uid %u are pending already",
+			       user, whose);
 	if (all >= bounds->all)
 		return bm_fail(err, EBUSY, "request-limit", "wait until some of them are decided",
 			       "%" PRId64 " requests are pending in all", bounds->all);

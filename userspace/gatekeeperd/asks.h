@@ -33,9 +33,9 @@ struct ask {
 	uint64_t deadline_ns; /* CLOCK_BOOTTIME */
 };
 
-/* How many may be pending: in all, and of one who asks or of one Bench. */
+/* How many may be pending: in all, of one who asks or of one Bench, and for one user's Benches. */
 struct ask_bounds {
-	int64_t all, each;
+	int64_t all, each, user;
 };
 
 const char *ask_id(const struct ask *ask, char ret[ASK_ID_LEN]);

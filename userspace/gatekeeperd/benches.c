@@ -21,7 +21,8 @@
 #include "gatekeeperd/room.h"
 #include "gatekeeperd/lifetime.h"
 
-static int check_new(struct daemon *d, const char *name, struct bm_error *err)
+static int check_new(struct daemon *d, const struct connection *c, const char *name,
+		     struct bm_error *err)
 {
 	char shown[64];
 
@@ -33,7 +34,7 @@ static int check_new(struct daemon *d, const char *name, struct bm_error *err)
 	if (model_find(&d->model, name))
 		return bm_fail(err, EEXIST, "bench-name", "take another name",
 			       "there is a Bench %s already", name);
-	return room_for_bench(d, err);
+	return room_for_bench(d, c->uid, err);
 }
 
 static int exec_of(struct json_object *request, enum bench_exec *ret, struct bm_error *err)
@@ -120,7 +121,7 @@ static int making_of(struct daemon *d, const struct connection *c, struct bm_mes
 		snprintf(p->bench, sizeof(p->bench), "%.*s", BM_BENCH_NAME_LEN - 1, given);
 	else
 		model_free_name(&d->model, p->bench);
-	r = check_new(d, given ?: p->bench, err);
+	r = check_new(d, c, given ?: p->bench, err);
 	if (r == 0)
 		r = bm_source_look(message->fds[0], false, c->uid, &p->source, err);
 	if (r == 0)
@@ -239,7 +240,7 @@ int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, cons
 	if (r == 0)
 		r = peer_may(c, p->fd, false, err);
 	if (r == 0)
-		r = check_new(d, p->bench, err);
+		r = check_new(d, c, p->bench, err);
 	if (r == 0)
 		r = make(d, c, p, p->fd, ask, &bench, err);
 	pending_drop(c);
@@ -302,7 +303,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 			       "attach: needs \"bench\" and \"container\"");
 	if (adopt && !adoption)
 		return -ENOMEM;
-	r = check_new(d, name, err);
+	r = check_new(d, c, name, err);
 	if (r == 0)
 		r = exec_of(message->json, &mode, err);
 	if (r == 0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit/receipt.h"
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/io.h"
@@ -17,11 +18,14 @@ const struct config config_default = {
 	.log_level = LOG_LEVEL_INFO,
 	.max_connections = 256,
 	.max_connections_per_user = 64,
+	.max_benches_per_user = 256,
 	.idle_seconds = 60,
 	.confirm_seconds = 600,
 	.request_seconds = 900,
-	.max_requests = 64,
+	.max_requests = 256,
+	.max_requests_per_user = 64,
 	.max_requests_each = 8,
+	.max_receipts_per_user = BM_RECEIPTS_EACH,
 	.events_max_bytes = 16 << 20,
 };
 
@@ -32,11 +36,15 @@ static const struct {
 } numbers[] = {
 	{ "max_connections", offsetof(struct config, max_connections), 2 * CONFIG_RESERVED, 4096 },
 	{ "max_connections_per_user", offsetof(struct config, max_connections_per_user), 1, 4096 },
+	{ "max_benches_per_user", offsetof(struct config, max_benches_per_user), 1, 4096 },
 	{ "idle_seconds", offsetof(struct config, idle_seconds), 5, 86400 },
 	{ "confirm_seconds", offsetof(struct config, confirm_seconds), 10, 86400 },
 	{ "request_seconds", offsetof(struct config, request_seconds), 5, 86400 },
 	{ "max_requests", offsetof(struct config, max_requests), 1, 1024 },
+	{ "max_requests_per_user", offsetof(struct config, max_requests_per_user), 1, 1024 },
 	{ "max_requests_each", offsetof(struct config, max_requests_each), 1, 64 },
+	{ "max_receipts_per_user", offsetof(struct config, max_receipts_per_user), 16,
+	  BM_RECEIPTS_ALL },
 	{ "events_max_bytes", offsetof(struct config, events_max_bytes), 65536, 1 << 30 },
 };
 

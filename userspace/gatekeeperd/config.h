@@ -13,7 +13,7 @@
 
 #define CONFIG_PATH "/etc/benchmon/gatekeeperd.json"
 #define CONFIG_MAX (64 * 1024)
-/* That many connections are kept for root alone. */
+/* That many connections, and places for Benches, are kept for root alone. */
 #define CONFIG_RESERVED 16
 
 struct config {
@@ -23,12 +23,15 @@ struct config {
 	gid_t operators_gid, agents_gid; /* config_resolve() */
 	int64_t max_connections;
 	int64_t max_connections_per_user; /* but root */
+	int64_t max_benches_per_user;     /* the same */
 	int64_t idle_seconds;      /* after which a connection that waits for nothing is closed */
 	int64_t confirm_seconds;   /* after which one that awaits a confirmation is */
 	int64_t request_seconds;   /* after which a request that nobody decided expires */
 	int64_t max_requests;      /* pending, in all */
 	int64_t max_requests_each; /* of one who asks, and for one Bench */
-	int64_t events_max_bytes;  /* of the file of events, before it is rotated */
+	int64_t max_requests_per_user; /* and for all Benches of one owner */
+	int64_t max_receipts_per_user; /* that are kept */
+	int64_t events_max_bytes;      /* of the file of events, before it is rotated */
 };
 
 extern const struct config config_default;

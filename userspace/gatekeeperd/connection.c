@@ -53,6 +53,8 @@ void connection_close(struct daemon *d, struct connection *c)
 		door_left(d, c);
 	ending_unheard(c->ending);
 	c->ending = NULL;
+	revoking_unheard(c->revoking);
+	c->revoking = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	if (c->execution)
@@ -134,6 +136,12 @@ static int check_peer(struct daemon *d, const struct connection *c, const struct
 	return r;
 }
 
+bool connection_busy(const struct connection *c)
+{
+	return c->streaming || c->execution || c->ending || c->revoking || c->awaits.number ||
+	       sealing_busy(c->sealing) || broker_verify_busy(c) || secrets_busy(c);
+}
+
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,
 		    struct json_object **ret_reply, struct bm_error *err)
 {
@@ -142,8 +150,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 
 	if (r < 0)
 		return r;
-	if (c->streaming || c->execution || c->ending || c->awaits.number ||
-	    sealing_busy(c->sealing) || broker_verify_busy(c) || secrets_busy(c))
+	if (connection_busy(c))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);

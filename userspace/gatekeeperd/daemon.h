@@ -3,6 +3,7 @@
 #ifndef BENCHMON_DAEMON_H
 #define BENCHMON_DAEMON_H
 
+#include <errno.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -89,8 +90,9 @@ struct connection {
 	struct {
 		uint32_t bench_id, number;
 	} awaits;
-	struct ending *ending; /* ending.h: its reply is awaited */
-	bool dead;             /* to be freed when the loop comes round */
+	struct ending *ending;     /* ending.h: its reply is awaited */
+	struct revoking *revoking; /* revoke.c: the same */
+	bool dead;                 /* to be freed when the loop comes round */
 };
 
 /* A process that `exec` started in a Bench, for as long as its client listens. */
@@ -138,6 +140,9 @@ struct daemon {
 
 	struct execution *executions;
 	struct ending *endings;
+	struct revoking *revokings; /* revoke.c */
+	struct search *searches;    /* search.h: to be freed when the loop comes round */
+	bool searched;              /* one has come to its end: who waits goes on */
 	struct init_watch *inits;   /* lifecycle.c */
 	struct broker_run *brokers; /* broker_run.c */
 	struct door *doors;         /* door.h */
@@ -176,9 +181,18 @@ struct revoked {
 	size_t sockets;            /* that were ended */
 };
 
+/* Something is looked for first: it is not done yet, and asked again when d->searched. */
+#define REVOKE_SEARCHES (-EINPROGRESS)
 /* revoke.c. Adds to *ret, which may be NULL. */
 int grant_revoke(struct daemon *d, struct bench *bench, struct grant *grant, struct revoked *ret,
 		 struct bm_error *err);
+
+/* Nobody waits for its answer any more; it is carried through all the same. */
+void revoking_unheard(struct revoking *revoking);
+/* Between two rounds of the loop: what waited for a search that has ended goes on. */
+void revocations_turn(struct daemon *d);
+/* The daemon stops: all of it is carried through before. */
+void revocations_finish(struct daemon *d);
 
 /* streams.c */
 void streams_wake(struct daemon *d);
@@ -211,6 +225,8 @@ void connection_reply(struct daemon *d, struct connection *c, struct json_object
 /* The same, with an fd beside it, which stays the caller's. */
 void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd);
 /* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
+/* It is taken by an earlier request: no other is answered meanwhile. */
+bool connection_busy(const struct connection *c);
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
 		       struct bm_error *err);
 

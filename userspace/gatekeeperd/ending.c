@@ -21,6 +21,7 @@
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/receipt.h"
+#include "gatekeeperd/search.h"
 
 /* The helper ends by itself. Where the kernel keeps it in a read, we end it so much later. */
 #define SLACK_MS 10000
@@ -361,6 +362,7 @@ int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, co
 	e->deadline_ns = bm_now_ns(CLOCK_BOOTTIME) + BM_OUTPUTS_MS * MS_NS;
 	d->endings = e;
 	bench->ends = true;
+	search_abandon(d, bench);
 	r = halt(bench, err);
 	STEP(END_HALTED);
 	r = r < 0 ? r : go_on(d, e, bench, err);

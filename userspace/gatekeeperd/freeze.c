@@ -5,6 +5,7 @@
 #include "base/step.h"
 
 #include "gatekeeperd/lifecycle.h"
+#include "gatekeeperd/search.h"
 
 static int record(struct daemon *d, const struct bench *bench, const char *event, uid_t uid,
 		  struct bm_error *err)
@@ -26,6 +27,9 @@ static int bench_to_freeze(struct daemon *d, const struct connection *c,
 	if (r == 0 && (*ret)->cgroup.fd < 0)
 		r = bm_fail(err, ESRCH, NULL, "see `benchmon show`",
 			    "the cgroup of Bench %s has gone", (*ret)->name);
+	/* It would not see what they do once they are thawed: who waits for it begins anew. */
+	if (r == 0)
+		search_abandon(d, *ret);
 	return r;
 }
 

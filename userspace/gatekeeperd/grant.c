@@ -402,7 +402,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 		uint64_t ns = (uint64_t)p->seconds * 1000000000;
 
 		g->expiry_ns = bm_now_ns(CLOCK_BOOTTIME) + ns;
-		bm_time_format(bm_now_ns(CLOCK_REALTIME) + ns, g->expires);
+		g->expires_ns = bm_now_ns(CLOCK_REALTIME) + ns;
 	}
 	g->report = p->report;
 	if (p->kind == GRANT_FILE) {

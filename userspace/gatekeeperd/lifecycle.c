@@ -34,6 +34,7 @@
 #include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
+#include "gatekeeperd/search.h"
 #include "network/link.h"
 
 void now_text(char ret[40])
@@ -457,6 +458,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	int r = 0;
 
 	bench->tearing = true;
+	search_abandon(d, bench);
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	STEP(TEAR_DOWN_KILLED);

@@ -37,6 +37,7 @@
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/sealing.h"
+#include "gatekeeperd/search.h"
 #include "gatekeeperd/secrets_search.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
@@ -271,6 +272,8 @@ static void loop(struct daemon *d)
 		bury(d);
 		executions_bury(d);
 		endings_bury(d);
+		revocations_turn(d);
+		searches_bury(d);
 		inits_bury(d);
 		brokers_bury(d);
 		doors_bury(d);
@@ -281,6 +284,7 @@ static void loop(struct daemon *d)
 /* Benches, walls and pins stay: stopping the daemon is not stopping them. */
 static void finish(struct daemon *d)
 {
+	revocations_finish(d);
 	service_tell(&d->service, "STOPPING=1");
 	for (struct connection *c = d->connections; c; c = c->next) {
 		c->execution = NULL; /* its payload goes on, without a listener */

@@ -394,14 +394,14 @@ struct bm_dest_key bench_dest_key(const struct bench *bench, const struct bm_des
 struct json_object *grant_to_json(const struct bench *bench, const struct grant *g)
 {
 	struct json_object *json = json_object_new_object(), *by = json_object_new_object();
-	char id[ASK_ID_LEN], destination[BM_DESTINATION_LEN];
+	char id[ASK_ID_LEN], destination[BM_DESTINATION_LEN], time[BM_TIME_LEN];
 
 	snprintf(id, sizeof(id), "%s/%u", bench->name, g->number);
 	bm_json_add_string(json, "id", id);
 	bm_json_add_string(json, "kind", grant_kind_name(g->kind));
 	bm_json_add_string(json, "created", g->created);
 	if (g->expiry_ns) {
-		bm_json_add_string(json, "expires", g->expires);
+		bm_json_add_string(json, "expires", bm_time_format(g->expires_ns, time));
 		bm_json_add_int(json, "expiry_ns", (int64_t)g->expiry_ns);
 	}
 	bm_json_add_int(by, "uid", g->confirmed_uid);
@@ -553,7 +553,8 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 		return -EBADMSG;
 	if (bm_json_int(json, "expiry_ns", &expiry) == 0) {
 		g->expiry_ns = (uint64_t)expiry;
-		if (!take_string(json, "expires", g->expires, sizeof(g->expires)))
+		id = bm_json_string(json, "expires");
+		if (!id || bm_time_parse(id, &g->expires_ns) < 0)
 			return -EBADMSG;
 	}
 	if (g->kind == GRANT_FILE) {

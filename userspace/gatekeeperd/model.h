@@ -77,8 +77,8 @@ struct grant {
 	uint32_t number;
 	enum grant_kind kind;
 	char created[40];
-	uint64_t expiry_ns; /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
-	char expires[40];
+	uint64_t expiry_ns;  /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
+	uint64_t expires_ns; /* the same of CLOCK_REALTIME, for people */
 	uint32_t confirmed_uid;
 	char confirmed_how[8];
 	bool with_secret; /* confirmed beside one, or as one beside a broker */
@@ -146,13 +146,15 @@ struct bench {
 	bool told;                    /* and an /etc/benchmon.env */
 	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
-	struct json_object *standing; /* record.h: what the next file of the ledger says again */
+	struct json_object
+		*standing; /* record.h: what the next file of the ledger says again, texts */
 	struct grant *grants;
 	size_t grant_count;
 	size_t expiring;       /* of these */
 	struct grant *revoked; /* file grants of which something may still be held */
 	bool recalling;        /* something is held of what is not granted */
 	struct backoff review; /* of looking whether that is still so */
+	struct search *search; /* search.h: for what it holds; NULL: none goes on */
 	struct backoff ending; /* of carrying a revocation through */
 	/* Of a grant that the next lines of the ledger are about, while it is read. */
 	uint32_t announced_grant;

@@ -2,8 +2,10 @@
 #include "gatekeeperd/nested.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/step.h"
 #include "bench/pin.h"
 
@@ -217,7 +219,6 @@ static int adopt(struct daemon *d, struct bench *bench, const struct grant *g,
 		 const struct bm_mounts *pins, struct bm_error *err)
 {
 	bool pinned = bm_pinned(pins, g->object);
-	int r;
 
 	for (size_t i = 0; i < g->except_count; i++)
 		for (unsigned at = 0; at < g->excepts[i].depth; at++)
@@ -226,8 +227,31 @@ static int adopt(struct daemon *d, struct bench *bench, const struct grant *g,
 		return bm_fail(err, EPERM, "pins", "end it, and look who did that",
 			       "an object of %s/%u has lost its pin below " BM_PIN_ROOT,
 			       bench->name, g->number);
-	r = excepts_put(d, bench, g, NULL, NULL, err);
-	return r < 0 ? r : nest_if_needed(d, bench, g, pins, err);
+	return excepts_put(d, bench, g, NULL, NULL, err);
+}
+
+/* As nest_if_needed() of each of them: compared with each other they would be too many. */
+static bool needs_nesting(const struct bench *bench, const struct bm_mounts *pins)
+{
+	const struct grant *lists[] = { bench->grants, bench->closed };
+	autofree uint64_t *objects = NULL;
+	size_t count = 0, room = bench->grant_count;
+
+	for (const struct grant *g = bench->closed; g; g = g->next)
+		room++;
+	objects = calloc(room + 1, sizeof(*objects));
+	if (!objects)
+		return true;
+	for (size_t i = 0; i < 2; i++) {
+		for (const struct grant *g = lists[i]; g; g = g->next) {
+			if (g->kind != GRANT_FILE)
+				continue;
+			if (g->except_count)
+				return true;
+			objects[count++] = g->object;
+		}
+	}
+	return bm_pins_any_inside(pins, objects, count);
 }
 
 int nested_adopt(struct daemon *d, struct bench *bench, struct bm_error *err)
@@ -259,6 +283,8 @@ int nested_adopt(struct daemon *d, struct bench *bench, struct bm_error *err)
 	for (struct grant *g = bench->grants; r == 0 && g; g = g->next)
 		if (g->kind == GRANT_FILE)
 			r = adopt(d, bench, g, &pins, err);
+	if (r == 0 && needs_nesting(bench, &pins))
+		r = bm_bench_nest(d->kernel, bench->cgroup.id, err);
 	if (r == 0 && bm_pins_beyond(&pins, wanted, bench))
 		sweep(bench);
 	return r;

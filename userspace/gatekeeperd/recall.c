@@ -21,6 +21,7 @@
 #include "gatekeeperd/barred.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/nested.h"
+#include "gatekeeperd/search.h"
 
 #define FOUND_MAX 64
 
@@ -29,45 +30,6 @@
  * out (a dead disk or server), not long, and next time shorter.
  */
 #define PATIENCE_MS 5000
-#define SHORT_MS 500
-
-#define SECOND_NS 1000000000ull
-#define REVIEW_FIRST_NS (5 * SECOND_NS)
-#define REVIEW_MAX_NS (60 * SECOND_NS)
-
-static bool carried(void *ctx, uint64_t device, uint64_t inode)
-{
-	void **arg = ctx;
-	const struct bench *bench = arg[1];
-
-	return bm_carried(arg[0], bench->id, device, inode);
-}
-
-static bool arrives(void *ctx, int pidfd)
-{
-	void **arg = ctx;
-	const struct bench *bench = arg[1];
-
-	return bm_arrives(arg[0], bench->id, pidfd);
-}
-
-/* object and foreign may be NULL. */
-static int find_held(struct daemon *d, const struct bench *bench,
-		     const struct bm_held_object *object, const struct bm_foreign_list *foreign,
-		     struct bm_held_list *ret, struct bm_error *err)
-{
-	void *ctx[2] = { d->kernel, (void *)(uintptr_t)bench };
-	struct bm_held_scan scan = { .cgroup = &bench->cgroup,
-				     .target = &bench->target,
-				     .object =
-					     object ? *object : (struct bm_held_object){ .fd = -1 },
-				     .foreign = foreign,
-				     .carried = carried,
-				     .arrives = arrives,
-				     .ctx = ctx };
-
-	return bm_held_find(&scan, ret, err);
-}
 
 /* No hook can take these back: the holder has to end. */
 static bool must_end(const struct bm_held *held)
@@ -249,23 +211,40 @@ struct frozen {
 	struct grant *g;
 	struct doomed doomed;
 	struct json_object *found;
+	bool now; /* the search is waited for */
 };
+
+/* The mounts go, and what is held is looked for. */
+static int begin_frozen(struct frozen *f, struct bm_held_list *ret, struct bm_error *err)
+{
+	struct bench *bench = f->bench;
+	struct grant *g = f->g;
+	struct bm_held_object object;
+	autoclose fd = -1;
+	int r = find_object(bench, g, &object, &fd, err);
+
+	if (r == 0)
+		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
+	STEP(RECALL_MOUNT_TAKEN);
+	if (r < 0)
+		return r;
+	if (f->now)
+		return search_now(f->d, bench, &object, NULL, ret, err);
+	r = search_begin(f->d, bench, SEARCH_REVOKE, g->number, &object, err);
+	return r < 0 ? r : REVOKE_SEARCHES;
+}
 
 static int recall_frozen(void *arg, struct bm_error *err)
 {
 	struct frozen *f = arg;
 	struct bench *bench = f->bench;
 	struct grant *g = f->g;
-	struct bm_held_object object;
-	autoclose fd = -1;
 	autoheld held = {};
-	int r = find_object(bench, g, &object, &fd, err);
+	int r = search_is_of(bench, SEARCH_REVOKE, g->number) ? search_take(f->d, bench, &held, err)
+							      : begin_frozen(f, &held, err);
 
-	if (r == 0)
-		r = bm_mount_take(&bench->target, grant_mount_point(g), g->device, g->inode, err);
-	STEP(RECALL_MOUNT_TAKEN);
-	if (r == 0)
-		r = find_held(f->d, bench, &object, NULL, &held, err);
+	if (r == REVOKE_SEARCHES)
+		return r;
 	if (r == 0)
 		r = deal_with(f->d, bench, g, &held, &f->doomed, f->found, err);
 	STEP(RECALL_DEALT_WITH);
@@ -296,14 +275,32 @@ static int any(void *ctx, pid_t pid)
 	return 1;
 }
 
+bool recall_nothing_lives(const struct bench *bench)
+{
+	return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
+}
+
 int recall_end_outlived(struct bench *bench, struct json_object *found, struct bm_error *err)
 {
 	struct bm_error why = {};
 
-	if (bench->cgroup.fd < 0 || bm_cgroup_each(&bench->cgroup, any, NULL) == 0)
+	if (bench->cgroup.fd < 0 || recall_nothing_lives(bench))
 		return 0;
 	bm_fail(&why, ESRCH, "recall", NULL, "its init has ended, and others live on");
 	return recall_end_all(bench, found, &why, err);
+}
+
+/* One that is broken stands still until it has no more to lose. */
+static bool keeps_still(const struct bench *bench)
+{
+	return bench->halted || bench->frozen || bench->state == BENCH_BROKEN ||
+	       search_keeps_still(bench);
+}
+
+void recall_resume(struct bench *bench)
+{
+	if (bm_cgroup_forgotten(&bench->cgroup) && !keeps_still(bench))
+		bm_cgroup_resume(&bench->cgroup, false, NULL);
 }
 
 int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_error *err), void *arg,
@@ -315,23 +312,27 @@ int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_erro
 	STEP(RECALL_PAUSED);
 	if (r == 0)
 		r = fn(arg, err);
+	if (r == REVOKE_SEARCHES)
+		return r;
 	STEP(RECALL_DONE);
-	/* One that is broken stands still until it has no more to lose. */
-	was |= bench->halted || bench->state == BENCH_BROKEN;
-	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was, err) : r;
+	return r == 0 ? bm_cgroup_resume(&bench->cgroup, was || keeps_still(bench), err) : r;
 }
 
-static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
+static int carry_through(struct daemon *d, struct bench *bench, struct grant *g, bool now,
 			 struct json_object *found, struct bm_error *err)
 {
-	struct frozen frozen = { .d = d, .bench = bench, .g = g, .found = found };
+	struct frozen frozen = { .d = d, .bench = bench, .g = g, .found = found, .now = now };
 	struct bm_error why = {};
 	int r, ended;
 
 	/* Without its init nobody knows its mounts any more. */
-	if (!bench_alive(bench))
+	if (!bench_alive(bench)) {
+		search_abandon(d, bench);
 		return recall_end_outlived(bench, found, err);
+	}
 	r = recall_while_frozen(bench, recall_frozen, &frozen, &why);
+	if (r == REVOKE_SEARCHES)
+		return r;
 	ended = await_end(&frozen.doomed, bench->cgroup.wait_ms);
 	if (r == 0 && ended < 0)
 		r = bm_fail_errno(&why, -ended, "wait for the end of what maps the object");
@@ -345,16 +346,23 @@ static int carry_through(struct daemon *d, struct bench *bench, struct grant *g,
 
 void recall_patiently(struct bench *bench)
 {
-	bench->cgroup.wait_ms = bench->ending.wait_ns ? SHORT_MS : PATIENCE_MS;
+	bench->cgroup.wait_ms = bench->ending.wait_ns ? RECALL_SHORT_MS : PATIENCE_MS;
 }
 
 int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
 		 struct bm_error *err)
 {
+	/* Where nobody else is served, or all of it has to end at once. */
+	bool now = d->restoring || d->stop || bench->tearing;
+	const struct search *s = bench->search;
 	int r;
 
+	if (s && !now && s->why == SEARCH_REVOKE && (!s->answered || s->grant != g->number))
+		return REVOKE_SEARCHES;
+	if (s && (now || s->why != SEARCH_REVOKE))
+		search_abandon(d, bench);
 	recall_patiently(bench);
-	r = carry_through(d, bench, g, found, err);
+	r = carry_through(d, bench, g, now, found, err);
 	bench->cgroup.wait_ms = 0;
 	return r;
 }
@@ -366,7 +374,7 @@ int recall_attached(struct daemon *d, struct bench *bench, const struct bm_forei
 	int r = barred_spare_stdio(d, bench, err);
 
 	if (r == 0)
-		r = find_held(d, bench, NULL, foreign, &held, err);
+		r = search_now(d, bench, NULL, foreign, &held, err);
 	for (size_t i = 0; i < held.count && r == 0; i++)
 		if (must_end(&held.list[i]))
 			return bm_fail(err, EBUSY, "held",
@@ -389,127 +397,6 @@ void recall_regranted(struct daemon *d, struct bench *bench)
 		return;
 	barred_clear(d, bench);
 	/* On failure a name in what was granted before can be looked up, and nothing more. */
-	if (find_held(d, bench, NULL, NULL, &held, NULL) == 0)
+	if (search_now(d, bench, NULL, NULL, &held, NULL) == 0)
 		barred_mark(d, bench, &held, 0, NULL);
-}
-
-static bool looks_clean(struct daemon *d, struct bench *bench)
-{
-	autoheld held = {};
-	size_t sockets;
-
-	return find_held(d, bench, NULL, NULL, &held, NULL) == 0 && !held.count &&
-	       bm_queued_count(d->kernel, bench->id, &sockets, NULL) == 0 && !sockets;
-}
-
-/*
- * True when nothing is held. While its tasks run a descriptor may wander from one that was not
- * looked at yet to one that was: so the answer counts only when they are frozen.
- */
-static bool is_clean(struct daemon *d, struct bench *bench)
-{
-	bool was, clean;
-
-	if (!bench_alive(bench))
-		return bm_cgroup_each(&bench->cgroup, any, NULL) == 0;
-	if (!looks_clean(d, bench))
-		return false;
-	bench->cgroup.wait_ms = SHORT_MS;
-	clean = bm_cgroup_pause(&bench->cgroup, &was, NULL) == 0 && looks_clean(d, bench);
-	bm_cgroup_resume(&bench->cgroup, was || bench->halted, NULL);
-	bench->cgroup.wait_ms = 0;
-	return clean;
-}
-
-bool has_expired(const struct grant *g)
-{
-	return g->expiry_ns && bm_now_ns(CLOCK_BOOTTIME) >= g->expiry_ns;
-}
-
-/* 0 is never. */
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a && (!b || a < b) ? a : b;
-}
-
-/* Ends g if its time has come. Returns when to look at it again. */
-static uint64_t end_if_expired(struct daemon *d, struct bench *bench, struct grant *g)
-{
-	struct bm_error err = {};
-
-	if (!has_expired(g))
-		return g->expiry_ns;
-	STEP(EXPIRY_DUE);
-	/* What is mounted within it goes with it. */
-	if (backoff_due(&bench->ending, bm_now_ns(CLOCK_BOOTTIME)) &&
-	    grant_revoke(d, bench, nested_first(bench, g), NULL, &err) < 0)
-		daemon_log_error("end an expired grant", &err);
-	return bench->ending.due_ns;
-}
-
-/* The earliest end of what is left; 0: none. *ret_some: what needs the hooks. */
-static uint64_t end_expired(struct daemon *d, struct bench *bench, bool *ret_some)
-{
-	uint64_t earliest = 0;
-	struct grant *next;
-
-	if (!bench->expiring)
-		return 0;
-	for (struct grant *g = bench->grants; g; g = next) {
-		size_t count = bench->grant_count;
-		uint64_t again;
-
-		next = g->next;
-		if (!g->expiry_ns)
-			continue;
-		again = bench->state == BENCH_READY ? end_if_expired(d, bench, g) : 0;
-		if (bench->grant_count != count) {
-			/* The list is another. */
-			next = bench->grants;
-			earliest = 0;
-			continue;
-		}
-		*ret_some = true;
-		earliest = sooner(earliest, again);
-	}
-	return earliest;
-}
-
-static void let_go_if_clean(struct daemon *d, struct bench *bench)
-{
-	if (!bench->recalling || bench->state != BENCH_READY ||
-	    !backoff_due(&bench->review, bm_now_ns(CLOCK_BOOTTIME)))
-		return;
-	if (!is_clean(d, bench)) {
-		backoff_failed(&bench->review, bm_now_ns(CLOCK_BOOTTIME), REVIEW_FIRST_NS,
-			       REVIEW_MAX_NS);
-		return;
-	}
-	barred_clear(d, bench);
-	barred_bury(d, bench);
-	STEP(REVIEW_BURIED);
-	bench_forget_revoked(bench);
-	bench->recalling = false;
-}
-
-void recall_review(struct daemon *d)
-{
-	struct bm_error err = {};
-	bool held = false, expiring = false;
-	uint64_t next = 0;
-
-	/* A Bench that is not restored yet has neither mounts nor tasks to look at. */
-	if (d->restoring)
-		return;
-	for (struct bench *b = d->model.benches; b; b = b->next) {
-		next = sooner(next, end_expired(d, b, &expiring));
-		let_go_if_clean(d, b);
-		held |= b->recalling;
-		if (b->recalling && b->state == BENCH_READY)
-			next = sooner(next, b->review.due_ns);
-	}
-	if (!held && !expiring && bm_recall_attached(d->kernel) &&
-	    bm_recall_detach(d->kernel, &err) < 0)
-		daemon_log_error("detach the hooks of a recall", &err);
-	daemon_timer(d, TIMER_RECALL, next);
 }

@@ -11,6 +11,7 @@
  * Carries the revocation of a file grant through, whose tombstone stands: no call that was in the
  * kernel is still there, no mount and no mapping is left, and every descriptor is refused. What
  * can't be ascertained ends all that runs in the Bench. found (an array) gets what was held.
+ * REVOKE_SEARCHES: the Bench stands still, and is looked at; asked again it is carried through.
  */
 int recall_grant(struct daemon *d, struct bench *bench, struct grant *g, struct json_object *found,
 		 struct bm_error *err);
@@ -33,6 +34,7 @@ int recall_attached(struct daemon *d, struct bench *bench, const struct bm_forei
 /* After a grant: directories held from before that lie in it may be used again. */
 void recall_regranted(struct daemon *d, struct bench *bench);
 
+#define RECALL_SHORT_MS 500
 /* Everybody waits meanwhile: how long (wait_ms of its cgroup) for it to freeze, thaw or end. */
 void recall_patiently(struct bench *bench);
 /* What both are made of. Something is held of what is not granted: the hooks stay attached. */
@@ -40,9 +42,12 @@ void recall_begin(struct bench *bench);
 /* Runs fn with the Bench's tasks frozen. On failure they may be left so. */
 int recall_while_frozen(struct bench *bench, int (*fn)(void *arg, struct bm_error *err), void *arg,
 			struct bm_error *err);
+/* After a pause of ours: unless somebody wants it to stand still. */
+void recall_resume(struct bench *bench);
 /* Kills all in it: never a revocation that has taken back less than it says. */
 int recall_end_all(struct bench *bench, struct json_object *found, const struct bm_error *why,
 		   struct bm_error *err);
+bool recall_nothing_lives(const struct bench *bench);
 /* For a Bench whose init has ended: nobody knows any more what the others hold. */
 int recall_end_outlived(struct bench *bench, struct json_object *found, struct bm_error *err);
 

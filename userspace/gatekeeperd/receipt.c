@@ -355,7 +355,8 @@ static int make(struct daemon *d, const struct bench *bench, const char *event,
 				     bm_ledger_head(d->ledger));
 		r = bm_receipt_sign(json, &key, &text, &len, err);
 		if (r == 0)
-			r = bm_receipt_put(d->state_dir, name, text, len, err);
+			r = bm_receipt_put(d->state_dir, name, text, len,
+					   (size_t)d->config.max_receipts_per_user, err);
 	}
 	if (r < 0)
 		return r;

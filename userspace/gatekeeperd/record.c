@@ -65,24 +65,30 @@ void standing_keep(struct bench *bench, const char *event, struct json_object *j
 					    "void",         "requests",  "broker",      NULL };
 	static const char *const line[] = { "n",    "time", "event",   "prev",
 					    "hash", "was",  "objects", NULL };
-	struct json_object *copy, *kept, *list;
+	struct json_object *kept, *list;
+	autojson *copy = NULL;
+	char first[64];
+	int len;
 
 	if (!bench || among(not, event))
 		return;
 	copy = json_object_new_object();
 	kept = json_object_new_array();
 	list = bench->standing;
+	len = snprintf(first, sizeof(first), "{\"was\":\"%s\",", event);
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
 		struct json_object *item = json_object_array_get_idx(list, i);
 
-		if (strcmp(bm_json_string(item, "was"), event))
+		if (strncmp(json_object_get_string(item), first, (size_t)len))
 			json_object_array_add(kept, json_object_get(item));
 	}
 	bm_json_add_string(copy, "was", event);
 	json_object_object_foreach(json, key, value)
 		if (!among(line, key))
 			bm_json_add(copy, key, json_object_get(value));
-	json_object_array_add(kept, copy);
+	/* As text: of a thousand Benches it would be the most that is in memory. */
+	json_object_array_add(kept, json_object_new_string(json_object_to_json_string_ext(
+					    copy, JSON_C_TO_STRING_PLAIN)));
 	json_object_put(bench->standing);
 	bench->standing = kept;
 }

@@ -6,6 +6,7 @@
 #include "gatekeeperd/record.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/asks.h"
@@ -27,12 +28,17 @@ static int restate_standing(struct daemon *d, const struct bench *bench, struct 
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		struct json_object *item = json_object_array_get_idx(bench->standing, i), *copy;
+		const char *text =
+			json_object_get_string(json_object_array_get_idx(bench->standing, i));
+		struct json_object *fields = NULL;
+		char was[64];
 
-		copy = json_object_new_object();
-		json_object_object_foreach(item, key, value)
-			bm_json_add(copy, key, json_object_get(value));
-		r = daemon_record(d, bm_json_string(item, "was"), copy, err);
+		r = bm_json_parse(text, strlen(text), "what stands", &fields, err);
+		if (r < 0)
+			return r;
+		/* It goes with fields, and says "was" of its own. */
+		snprintf(was, sizeof(was), "%s", bm_json_string(fields, "was"));
+		r = daemon_record(d, was, fields, err);
 	}
 	return r;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,6 +20,7 @@
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/receipt.h"
+#include "gatekeeperd/search.h"
 
 #define ENDING_FIRST_NS 5000000000ull
 #define ENDING_MAX_NS 300000000000ull
@@ -37,6 +39,8 @@ static int revoke_file(struct daemon *d, struct bench *bench, struct grant *g,
 	if (r < 0)
 		return bm_fail_errno(err, -r, "wait for running programs");
 	r = recall_grant(d, bench, g, found, err);
+	if (r == REVOKE_SEARCHES)
+		return r;
 	STEP(REVOKE_FILE_RECALLED);
 	if (r < 0)
 		return r;
@@ -80,6 +84,10 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	 * now. */
 	if (g->kind == GRANT_BROKER)
 		broker_stop(d, bench, g);
+	if (r == REVOKE_SEARCHES) {
+		json_object_put(found);
+		return r;
+	}
 	if (r < 0) {
 		backoff_failed(&bench->ending, bm_now_ns(CLOCK_BOOTTIME), ENDING_FIRST_NS,
 			       ENDING_MAX_NS);
@@ -142,18 +150,44 @@ static int find_grant(struct daemon *d, uid_t uid, const char *id, struct bench 
 	return 0;
 }
 
+/* Once, however often it has been tried. */
 static void add_id(struct json_object *list, const struct bench *bench, uint32_t number)
 {
+	size_t count = json_object_array_length(list);
 	char id[BM_GRANT_ID_LEN];
 
 	snprintf(id, sizeof(id), "%s/%u", bench->name, number);
+	if (count &&
+	    !strcmp(json_object_get_string(json_object_array_get_idx(list, count - 1)), id))
+		return;
 	json_object_array_add(list, json_object_new_string(id));
 }
 
-static void add_revoked(struct json_object *reply, const struct revoked *revoked)
+/* A request that is begun anew each time something it waits for has come. */
+struct revoking {
+	struct revoking *next;
+	struct connection *connection; /* NULL: nobody waits for the answer */
+	uint32_t bench, grant;         /* grant 0: all of them */
+	char host[BM_HOSTNAME_LEN];    /* one of a profile; "": the whole grant */
+	struct json_object *list;      /* ids of what was revoked */
+	struct revoked revoked;
+};
+
+static struct json_object *reply_of(struct revoking *v)
 {
-	bm_json_add(reply, "found", revoked->found);
-	bm_json_add_int(reply, "sockets", (int64_t)revoked->sockets);
+	struct json_object *reply = json_object_new_object();
+
+	bm_json_add(reply, "revoked", json_object_get(v->list));
+	bm_json_add(reply, "found", json_object_get(v->revoked.found));
+	bm_json_add_int(reply, "sockets", (int64_t)v->revoked.sockets);
+	return reply;
+}
+
+static void revoking_free(struct revoking *v)
+{
+	json_object_put(v->list);
+	json_object_put(v->revoked.found);
+	free(v);
 }
 
 /* One host of a profile; with the last of them the grant ends. The kernel first here too. */
@@ -194,65 +228,148 @@ static int find_host(const struct bench *bench, const struct grant *g, const cha
 		       bench->name, g->number, bm_escape(name, shown, sizeof(shown)));
 }
 
-static int revoke_one(struct daemon *d, uid_t uid, const char *id, const char *host_name,
-		      struct json_object *list, struct revoked *revoked, struct bm_error *err)
+/* What lies in it first. */
+static int revoke_with_nested(struct daemon *d, struct bench *bench, struct grant *grant,
+			      struct revoking *v, struct bm_error *err)
 {
-	struct grant *grant = NULL, *first;
-	struct grant_host *host = NULL;
-	struct bench *bench = NULL;
-	int r = find_grant(d, uid, id, &bench, &grant, err);
+	struct grant *first;
+	int r;
 
-	if (r == 0 && host_name)
-		r = find_host(bench, grant, host_name, &host, err);
-	if (r == 0 && host && hosts_left(&grant->hosts) > 1)
-		return revoke_host(d, bench, grant, host, revoked, err);
-	if (r < 0)
-		return r;
 	do {
 		first = nested_first(bench, grant);
-		add_id(list, bench, first->number);
-		r = grant_revoke(d, bench, first, revoked, err);
+		add_id(v->list, bench, first->number);
+		r = grant_revoke(d, bench, first, &v->revoked, err);
 	} while (r == 0 && first != grant);
 	return r;
 }
 
-static int revoke_all(struct daemon *d, struct bench *bench, struct json_object *list,
-		      struct revoked *revoked, struct bm_error *err)
+/* What has ended otherwise meanwhile is revoked, too. */
+static int go_on(struct daemon *d, struct revoking *v, struct bm_error *err)
 {
+	struct bench *bench = model_find_id(&d->model, v->bench);
+	struct grant *grant = bench && v->grant ? bench_grant(bench, v->grant) : NULL;
+	struct grant_host *host = NULL;
 	int r = 0;
 
-	while (r == 0 && bench->grants) {
-		struct grant *first = nested_first(bench, bench->grants);
-
-		add_id(list, bench, first->number);
-		r = grant_revoke(d, bench, first, revoked, err);
+	if (v->host[0] && grant) {
+		r = find_host(bench, grant, v->host, &host, err);
+		if (r == 0 && hosts_left(&grant->hosts) > 1)
+			return revoke_host(d, bench, grant, host, &v->revoked, err);
 	}
+	if (grant && r == 0)
+		return revoke_with_nested(d, bench, grant, v, err);
+	while (r == 0 && bench && !v->grant && bench->grants)
+		r = revoke_with_nested(d, bench, bench->grants, v, err);
 	return r;
+}
+
+void revoking_unheard(struct revoking *v)
+{
+	if (v)
+		v->connection = NULL;
+}
+
+static void answer(struct daemon *d, struct revoking *v, int r, struct bm_error *err)
+{
+	struct connection *c = v->connection;
+
+	if (c) {
+		c->revoking = NULL;
+		connection_answer(d, c, r, r < 0 ? NULL : reply_of(v), err);
+	} else if (r < 0) {
+		daemon_log_error("revoke", err);
+	}
+	revoking_free(v);
+}
+
+/* Those that can; the oldest first. */
+static void all_go_on(struct daemon *d)
+{
+	struct revoking **at = &d->revokings;
+
+	while (*at) {
+		struct revoking *v = *at;
+		struct bm_error err = {};
+		int r = go_on(d, v, &err);
+
+		if (r == REVOKE_SEARCHES) {
+			at = &v->next;
+			continue;
+		}
+		*at = v->next;
+		answer(d, v, r, &err);
+		/* Another one may have waited for this. */
+		d->searched = true;
+	}
+}
+
+void revocations_turn(struct daemon *d)
+{
+	while (d->searched) {
+		d->searched = false;
+		all_go_on(d);
+		recall_review(d);
+	}
+}
+
+void revocations_finish(struct daemon *d)
+{
+	all_go_on(d);
+	recall_review(d);
+	for (struct bench *b = d->model.benches; b; b = b->next)
+		search_abandon(d, b);
+	searches_bury(d);
+}
+
+static int find_revoked(struct daemon *d, const struct connection *c, struct json_object *request,
+			struct revoking *v, struct bm_error *err)
+{
+	const char *id = bm_json_string(request, "grant"), *host = bm_json_string(request, "host");
+	struct grant_host *found;
+	struct grant *grant;
+	struct bench *bench;
+	int r;
+
+	if (!id && !bm_json_bool(request, "all"))
+		return bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
+			       "revoke: no grant is named");
+	r = id ? find_grant(d, c->uid, id, &bench, &grant, err)
+	       : bench_of_request(d, c, request, &bench, err);
+	if (r == 0 && id && host)
+		r = find_host(bench, grant, host, &found, err);
+	if (r < 0)
+		return r;
+	v->bench = bench->id;
+	v->grant = id ? grant->number : 0;
+	if (id && host)
+		snprintf(v->host, sizeof(v->host), "%s", found->name);
+	return 0;
 }
 
 int request_revoke(struct daemon *d, struct connection *c, struct bm_message *message,
 		   struct json_object **ret_reply, struct bm_error *err)
 {
-	struct revoked revoked = { .found = json_object_new_array() };
-	const char *id = bm_json_string(message->json, "grant");
-	struct json_object *list = json_object_new_array();
-	struct bench *bench;
+	struct revoking *v = calloc(1, sizeof(*v)), **end = &d->revokings;
 	int r;
 
-	*ret_reply = json_object_new_object();
-	bm_json_add(*ret_reply, "revoked", list);
-	if (id) {
-		r = revoke_one(d, c->uid, id, bm_json_string(message->json, "host"), list, &revoked,
-			       err);
-	} else if (!bm_json_bool(message->json, "all")) {
-		r = bm_fail(err, EINVAL, "protocol", "name a grant, or a Bench with --all",
-			    "revoke: no grant is named");
-	} else {
-		r = bench_of_request(d, c, message->json, &bench, err);
-		if (r == 0)
-			r = revoke_all(d, bench, list, &revoked, err);
+	if (!v)
+		return -ENOMEM;
+	v->list = json_object_new_array();
+	v->revoked.found = json_object_new_array();
+	r = find_revoked(d, c, message->json, v, err);
+	if (r == 0)
+		r = go_on(d, v, err);
+	if (r == REVOKE_SEARCHES) {
+		while (*end)
+			end = &(*end)->next;
+		*end = v;
+		v->connection = c;
+		c->revoking = v;
+		return 0;
 	}
-	add_revoked(*ret_reply, &revoked);
+	if (r == 0)
+		*ret_reply = reply_of(v);
+	revoking_free(v);
 	recall_review(d);
 	return r;
 }

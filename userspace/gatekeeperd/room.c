@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -17,18 +18,27 @@ static int descriptors_used(const struct daemon *d)
 	return fd < 0 ? -errno : fd;
 }
 
-int room_for_bench(const struct daemon *d, struct bm_error *err)
+int room_for_bench(const struct daemon *d, uid_t uid, struct bm_error *err)
 {
-	size_t count = 0;
+	size_t kept = uid ? CONFIG_RESERVED : 0, count = 0;
+	int64_t theirs = 0;
 	int used;
 
-	for (const struct bench *b = d->model.benches; b; b = b->next)
+	for (const struct bench *b = d->model.benches; b; b = b->next) {
 		count++;
-	if (count >= BM_MAX_BENCHES)
+		theirs += b->owner == uid;
+	}
+	if (uid && theirs >= d->config.max_benches_per_user)
+		return bm_fail(err, ENOSPC, "user-limits",
+			       REMEDY ", or ask root to raise max_benches_per_user in " CONFIG_PATH,
+			       "uid %u has %" PRId64 " Benches, as many as one user may have", uid,
+			       theirs);
+	if (count >= BM_MAX_BENCHES - kept)
 		return bm_fail(err, ENOSPC, "limits", REMEDY,
-			       "there are %zu Benches, as many as the kernel's table takes", count);
+			       "there are %zu Benches, as many as the kernel's table takes%s",
+			       count, uid ? ", but for a few of root's" : "");
 	used = descriptors_used(d);
-	if (used < 0 || used > d->descriptors - ROOM_DESCRIPTORS)
+	if (used < 0 || used > d->descriptors - ROOM_DESCRIPTORS * (int)(1 + kept))
 		return bm_fail(
 			err, ENOSPC, "limits",
 			REMEDY ", or raise LimitNOFILE= of gatekeeperd.service",

@@ -8,7 +8,11 @@
 /* What the daemon holds of a Bench: its cgroup, namespaces, root, init, ids of its mounts. */
 #define ROOM_DESCRIPTORS 16
 
-/* -ENOSPC, rule "limits": no id, no place in the kernel's tables, or no descriptors. */
-int room_for_bench(const struct daemon *d, struct bm_error *err);
+/*
+ * Of uid's. -ENOSPC, rule "limits": no place in the kernel's tables, or no descriptors; rule
+ * "user-limits": that user has as many as one may have. The last places are root's, who has to be
+ * able to put things right.
+ */
+int room_for_bench(const struct daemon *d, uid_t uid, struct bm_error *err);
 
 #endif

@@ -8,7 +8,7 @@ as() { # UID ARGUMENT...: benchmon, as an operator
 
 setup() {
 	local uid
-	echo '{"operators":"nogroup"}' >"$tmp/settings"
+	echo '{"operators":"nogroup","max_benches_per_user":2,"max_requests_per_user":2}' >"$tmp/settings"
 	stop_daemon
 	py service up --config "$tmp/settings"
 	for uid in 1501 1502; do
@@ -206,6 +206,52 @@ case_rootfs() {
 	as 1501 create made --rootfs "$disk/1501/root"
 	refused 125 'Permission denied'
 	rm -r "$disk/1501/root"
+}
+
+# What one uses up is their own share: another's Benches and requests go on.
+case_shares() {
+	local i
+	as 1501 create second --rootfs "$BENCHMON_ROOTFS"
+	did second
+	as 1501 create third --rootfs "$BENCHMON_ROOTFS"
+	refused 125 'uid 1501 has 2 Benches, as many as one user may have' 'rule: user-limits' \
+		'max_benches_per_user in /etc/benchmon/gatekeeperd.json'
+	py users container 1501 third $$ / 'uid 1501 has 2 Benches' user-limits
+	for i in mine second; do
+		as 1501 exec $i -- /run/benchmon/benchmon request net a.test:443
+		did 'awaits an operator'
+	done
+	as 1501 exec mine -- /run/benchmon/benchmon request net b.test:443
+	ended 125
+	[[ $err == *'2 requests for Benches of uid 1501 are pending already (rule: request-limit)'* ]] ||
+		fail 'they may ask for more'
+	as 1502 exec other -- /run/benchmon/benchmon request net a.test:443
+	did 'awaits an operator'
+	as 1502 create theirs --rootfs "$BENCHMON_ROOTFS"
+	did theirs
+	for i in roots{1..3}; do
+		bm create "$i"
+		did
+		bm destroy "$i"
+		did
+	done
+	as 1502 destroy theirs
+	did
+	# One less, and there is room, for what it asked too.
+	as 1501 destroy second
+	did
+	as 1501 exec mine -- /run/benchmon/benchmon request net b.test:443
+	did 'awaits an operator'
+	for i in mine mine other; do
+		bm pending --format json
+		[[ $out =~ \"request\":\"($i/r[0-9]+)\" ]] || fail 'it does not await anybody'
+		bm reject "${BASH_REMATCH[1]}"
+		did
+	done
+	as 1501 create second --rootfs "$BENCHMON_ROOTFS"
+	did second
+	as 1501 destroy second
+	did
 }
 
 case_profiles() {

@@ -481,12 +481,12 @@ def inside(bench, own):
     os._exit(0)
 
 
-def container(uid, bench, pid, cgroup, text):
+def container(uid, bench, pid, cgroup, text, rule="own-container"):
     """It is refused to uid, whose it is not, before anything is done to it."""
     def ask():
         with Client() as client:
             for how in ({"pid": int(pid)}, {"cgroup": cgroup}):
-                refused(client.ask("attach", bench=bench, container=how), "own-container", text)
+                refused(client.ask("attach", bench=bench, container=how), rule, text)
 
     as_user(uid, ask)
 
