@@ -50,18 +50,25 @@ def messages(handler):
     if not authorized(handler, handler.headers["X-Api-Key"]):
         return
     task = TASK.search(json.dumps(asked["messages"]))
-    results = json.dumps(asked["messages"]).count('"tool_result"')
+    results = [block for said in asked["messages"] if isinstance(said["content"], list)
+               for block in said["content"] if block["type"] == "tool_result"]
     tools = {tool["name"] for tool in asked.get("tools", ())}
-    steps = ()
+    steps, done = [], "It is done."
     if task and {"Read", "Edit"} <= tools:
         path, old, new = task.groups()
-        steps = (("Read", {"file_path": path}), ("Edit", {"file_path": path, "old_string": old, "new_string": new}))
-    if results < len(steps):
-        name, arguments = steps[results]
-        block = {"type": "tool_use", "id": f"toolu_{results}", "name": name, "input": {}}
+        steps = [("Read", {"file_path": path}), ("Edit", {"file_path": path, "old_string": old, "new_string": new})]
+        # What has changed since is to be read again.
+        steps *= 3
+        if results and len(results) % 2 == 0:
+            failed = results[-1].get("is_error")
+            done = f"It failed: {results[-1]['content']}" if failed else done
+            steps = steps if failed else []
+    if len(results) < len(steps):
+        name, arguments = steps[len(results)]
+        block = {"type": "tool_use", "id": f"toolu_{len(results)}", "name": name, "input": {}}
         parts = list(message(block, json.dumps(arguments), "tool_use"))
     else:
-        parts = list(message({"type": "text", "text": ""}, "It is done.", "end_turn"))
+        parts = list(message({"type": "text", "text": ""}, done, "end_turn"))
     if asked.get("stream"):
         events(handler, parts)
     else:
