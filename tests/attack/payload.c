@@ -234,6 +234,8 @@ static const struct probe probes[] = {
 	{ "queued", tool_queued, 3,
 	  "ADDRESS PORT STAYS: after a line on stdin reads in each way what came before" },
 	{ "waits", tool_waits, 3, "ADDRESS PORT recv|mptcp|send|connect|udp: waits in it" },
+	{ "endpoint", tool_endpoint, 2,
+	  "ADDRESS PORT: after a line on stdin goes on in each way with what began before" },
 	{ "churn", tool_churn, 2, "reads one UDP socket to ADDRESS PORT in some threads" },
 	{ "peer", tool_peer, 1, "accepts one connection on PORT and says how it ended" },
 	{ "listen", tool_listen, 1, "accepts on PORT and says so" },

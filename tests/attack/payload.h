@@ -135,6 +135,9 @@ probe_fn tool_held, tool_watches, tool_locks, tool_read_fd, tool_maps, tool_maps
 /* queued.c */
 probe_fn tool_queued, tool_waits, tool_peer, tool_churn;
 
+/* endpoint.c */
+probe_fn tool_endpoint;
+
 /* serve.c */
 probe_fn tool_serve, tool_listen;
 

@@ -510,8 +510,8 @@ def resets(lab):
 
 
 def tls(lab):
-    """Another's certificate, a stranger's, an address that was not pinned: no call is made."""
-    for certificate in ("other", "stranger"):
+    """Another's certificate, a stranger's, an old one, an address that was not pinned: no call is made."""
+    for certificate in ("other", "stranger", "expired"):
         upstream = lab.another(certificate)
         broker = lab.broker(made=definition(lab.directory, upstream.port))
         answer = broker.call("GET", "/v1/models/one")

@@ -17,7 +17,7 @@ WAIT = 20
 
 
 def certificates(directory):
-    """A CA and a certificate of NAME, and one of a stranger's."""
+    """A CA and a certificate of NAME, one of another name, one of a stranger's, one that was good yesterday."""
     def openssl(subject, name, *more):
         subprocess.run(["openssl", "req", "-x509", "-config", directory + "/conf", "-days", "2", "-nodes",
                         "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-subj", "/CN=" + subject,
@@ -32,6 +32,10 @@ def certificates(directory):
     openssl("model", "model", *signed, "-addext", "subjectAltName=DNS:" + NAME)
     openssl("other", "other", *signed, "-addext", "subjectAltName=DNS:other.test")
     openssl("stranger", "stranger", "-addext", "subjectAltName=DNS:" + NAME)
+    openssl("expired", "self", "-addext", "subjectAltName=DNS:" + NAME)
+    subprocess.run(["openssl", "x509", "-in", directory + "/self.pem", "-days", "-1", "-set_serial", "7",
+                    "-out", directory + "/expired.pem", *signed[:4]], check=True, stderr=subprocess.DEVNULL)
+    os.rename(directory + "/self.key", directory + "/expired.key")
 
 
 class Upstream(http.server.ThreadingHTTPServer):
@@ -39,11 +43,10 @@ class Upstream(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, directory, name="model", certificate="model"):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, directory, certificate="model", at=("127.0.0.1", 0)):
+        super().__init__(at, Handler)
         self.asked = []
         self.serve = {}
-        self.name = name
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(f"{directory}/{certificate}.pem", f"{directory}/{certificate}.key")
         self.port = self.server_address[1]

@@ -105,17 +105,10 @@ static void take_ready(struct daemon *d, struct broker_run *run)
 {
 	struct bench *bench;
 	struct grant *g = grant_of(d, run, &bench);
-	struct bm_error err = {};
 
 	run->began_ns = bm_now_ns(CLOCK_BOOTTIME);
 	if (!run->shut || !g)
 		return;
-	/* Its endpoint was shut when the one before ended. */
-	if (bm_endpoint_reopen(run->endpoint, &g->hosts.list[0].list[0].to, &err) < 0) {
-		run->failed = err;
-		syscall(SYS_pidfd_send_signal, run->exit.fd, SIGKILL, NULL, 0);
-		return;
-	}
 	run->shut = false;
 	broker_record(d, bench, g, "started", NULL);
 	daemon_log(LOG_LEVEL_INFO, "the broker of %s/%u takes calls again", bench->name, g->number);
@@ -317,6 +310,9 @@ static int begin(struct daemon *d, struct bench *bench, const struct grant *g,
 	if (r == 0)
 		r = broker_first(bench, g, &first, &fd, err);
 	credential = fd;
+	/* A broker that finds it shut ends; who comes before it is ready waits in the queue. */
+	if (r == 0 && run->shut)
+		r = bm_endpoint_reopen(run->endpoint, &g->hosts.list[0].list[0].to, err);
 	return r < 0 ? r : broker_spawn(d, run, first, credential, err);
 }
 

@@ -224,9 +224,9 @@ int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, in
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
 /* The same, with an fd beside it, which stays the caller's. */
 void connection_reply_fd(struct daemon *d, struct connection *c, struct json_object *reply, int fd);
-/* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
 /* It is taken by an earlier request: no other is answered meanwhile. */
 bool connection_busy(const struct connection *c);
+/* What a request came to: reply (taken over; NULL: it was answered already), or for r < 0 err. */
 void connection_answer(struct daemon *d, struct connection *c, int r, struct json_object *reply,
 		       struct bm_error *err);
 

@@ -185,7 +185,6 @@ static void go_on(struct client *c)
 int main(void)
 {
 	struct client clients[CLIENTS];
-	bool shut = false;
 
 	for (int i = 0; i < CLIENTS; i++)
 		clients[i] = (struct client){ .fd = -1 };
@@ -193,14 +192,15 @@ int main(void)
 	fcntl(ENDPOINT, F_SETFL, O_NONBLOCK);
 	for (;;) {
 		struct pollfd polled[CLIENTS + 2] = { { CONTROL, POLLIN, 0 },
-						      { shut ? -1 : ENDPOINT, POLLIN, 0 } };
+						      { ENDPOINT, POLLIN, 0 } };
 
 		for (int i = 0; i < CLIENTS; i++)
 			polled[i + 2] = (struct pollfd){ clients[i].streams ? -1 : clients[i].fd,
 							 POLLIN, 0 };
 		poll(polled, CLIENTS + 2, 50);
-		/* Its end, or a word that there is none of: either way this one. */
-		if (polled[0].revents)
+		/* Its end, a word that there is none of, or its socket is shut: any way this one.
+		 */
+		if (polled[0].revents || polled[1].revents & (POLLHUP | POLLERR))
 			_exit(0);
 		for (int i = 0; i < CLIENTS; i++) {
 			if (clients[i].fd >= 0 && clients[i].streams)
@@ -214,7 +214,5 @@ int main(void)
 				clients[i] = (struct client){ .fd = fd };
 			}
 		}
-		/* Shut for a while: looked at in every other round, which waits. */
-		shut = !shut && polled[1].revents & (POLLHUP | POLLERR);
 	}
 }
