@@ -42,10 +42,10 @@ CPPFLAGS += $(if $(STEPS),-DBM_STEPS) -D_GNU_SOURCE -DBENCHMON_VERSION='"$(VERSI
 CFLAGS += -std=gnu11 -g $(WARN) $(HARDEN)
 LDFLAGS += $(LDHARDEN)
 BPFFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
-	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf $(if $(OTHER),-DBM_RING_SHARE=256)
+	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf $(if $(OTHER),-DBM_EVENT_BURST=1024)
 
 CLI_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
-DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp) -lresolv
+DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp zlib) -lresolv
 
 ifeq ($(V),1)
 Q :=
@@ -260,7 +260,7 @@ build/fuzz/fuzz_request: build/fuzz/obj/userspace/gatekeeperd/requests.o
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
 	$(call msg,FUZZ,$@)
 	$(Q)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) $^ \
-		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
+		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp zlib) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)

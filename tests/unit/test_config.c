@@ -33,7 +33,8 @@ static void all_of_it(void **state)
 		"\"max_connections\":32,\"max_connections_per_user\":4096,\"idle_seconds\":5,"
 		"\"confirm_seconds\":86400,"
 		"\"request_seconds\":86400,\"max_requests\":1024,\"max_requests_each\":64,"
-		"\"events_max_bytes\":1073741824}";
+		"\"events_max_bytes\":1073741824,\"events_total_bytes\":65536,"
+		"\"events_max_days\":1}";
 	struct config config = {};
 	autojson *json = NULL;
 
@@ -47,6 +48,8 @@ static void all_of_it(void **state)
 	assert_int_equal(config.idle_seconds, 5);
 	assert_int_equal(config.confirm_seconds, 86400);
 	assert_int_equal(config.events_max_bytes, 1 << 30);
+	assert_int_equal(config.events_total_bytes, 65536);
+	assert_int_equal(config.events_max_days, 1);
 	json = config_to_json(&config);
 	assert_string_equal(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN), text);
 	assert_true(schema_takes(text));
@@ -106,6 +109,8 @@ static void refused(void **state)
 		{ "{\"max_requests_each\":65}", "from 1 to 64" },
 		{ "{\"events_max_bytes\":65535}", "from 65536 to 1073741824" },
 		{ "{\"events_max_bytes\":{}}", "from 65536 to 1073741824" },
+		{ "{\"events_total_bytes\":65535}", "from 65536 to 1099511627776" },
+		{ "{\"events_max_days\":0}", "from 1 to 36500" },
 	};
 
 	(void)state;
@@ -253,7 +258,7 @@ static void the_schema_is_understood(void **state)
 		(void)key;
 		schema_keywords(rules);
 	}
-	assert_int_equal(json_object_object_length(known), 11);
+	assert_int_equal(json_object_object_length(known), 14);
 }
 
 static void levels(void **state)

@@ -21,31 +21,45 @@ static bool has_root(const struct bm_event_file *file)
 	       !strcmp(file->names[file->name_count - 1], "/");
 }
 
-const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_LEN])
+static const char *join(const char names[][BM_NAME_LEN], unsigned int count, bool truncated,
+			char *buf, size_t size)
 {
-	unsigned int left = file->name_count;
-	char *p = buf, *end = buf + BM_PATH_LEN;
+	bool rooted = !truncated && count && !strcmp(names[count - 1], "/");
+	unsigned int left = count;
+	char *p = buf, *end = buf + size;
 
 	*p = '\0';
-	/* As in /proc/PID/maps: no path can be this. */
-	if (!file->name_count && !file->inode)
-		p = stpcpy(p, "[anonymous]");
-	if (file->truncated)
+	if (truncated)
 		p = stpcpy(p, "...");
-	if (has_root(file)) {
+	if (rooted) {
 		left--;
 		if (!left)
 			p = stpcpy(p, "/");
 	}
 	while (left--) {
-		const char *name = file->names[left];
+		const char *name = names[left];
 		char shown[BM_NAME_LEN * 4 + 4];
 
 		/* What is below no root ("pipe:[4711]") is no path and must not look like one. */
-		p += snprintf(p, (size_t)(end - p), "%s%s%s", p != buf || has_root(file) ? "/" : "",
+		p += snprintf(p, (size_t)(end - p), "%s%s%s", p != buf || rooted ? "/" : "",
 			      bm_escape(name, shown, sizeof(shown)), name_cut(name) ? "..." : "");
 	}
 	return buf;
+}
+
+const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_LEN])
+{
+	/* As in /proc/PID/maps: no path can be this. */
+	if (!file->name_count && !file->inode)
+		snprintf(buf, BM_PATH_LEN, "[anonymous]");
+	else
+		join(file->names, file->name_count, file->truncated, buf, BM_PATH_LEN);
+	return buf;
+}
+
+const char *bm_describe_exe(const struct bm_event *event, char buf[BM_EXE_LEN])
+{
+	return join(event->exe, event->exe_count, event->exe_truncated, buf, BM_EXE_LEN);
 }
 
 static bool is_v4(const __u8 address[16])

@@ -13,6 +13,10 @@
  */
 const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_LEN]);
 
+#define BM_EXE_LEN (BM_EXE_NAMES * BM_NAME_LEN * 4 + 16)
+/* The same of what the process executes. */
+const char *bm_describe_exe(const struct bm_event *event, char buf[BM_EXE_LEN]);
+
 #define BM_NET_LEN 72
 /* "198.51.100.10:80/tcp", "[2001:db8::1]:443/udp", "198.51.100.10/icmp"; returns buf. */
 const char *bm_describe_net(const struct bm_event_net *net, char buf[BM_NET_LEN]);

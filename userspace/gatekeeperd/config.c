@@ -23,6 +23,8 @@ const struct config config_default = {
 	.max_requests = 64,
 	.max_requests_each = 8,
 	.events_max_bytes = 16 << 20,
+	.events_total_bytes = 256 << 20,
+	.events_max_days = 90,
 };
 
 static const struct {
@@ -38,6 +40,8 @@ static const struct {
 	{ "max_requests", offsetof(struct config, max_requests), 1, 1024 },
 	{ "max_requests_each", offsetof(struct config, max_requests_each), 1, 64 },
 	{ "events_max_bytes", offsetof(struct config, events_max_bytes), 65536, 1 << 30 },
+	{ "events_total_bytes", offsetof(struct config, events_total_bytes), 65536, 1ll << 40 },
+	{ "events_max_days", offsetof(struct config, events_max_days), 1, 36500 },
 };
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
@@ -93,6 +97,7 @@ static const struct {
 } groups[] = {
 	{ "operators", offsetof(struct config, operators), offsetof(struct config, operators_gid) },
 	{ "agents", offsetof(struct config, agents), offsetof(struct config, agents_gid) },
+	{ "metrics", offsetof(struct config, metrics), offsetof(struct config, metrics_gid) },
 };
 
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))

@@ -20,15 +20,18 @@ struct config {
 	enum log_level log_level;
 	char operators[33]; /* a group, whose members are operators beside root; "": none */
 	char agents[33];    /* a group, whose members may ask; "": none */
-	gid_t operators_gid, agents_gid; /* config_resolve() */
+	char metrics[33];   /* a group, whose members may read the metrics; "": none */
+	gid_t operators_gid, agents_gid, metrics_gid; /* config_resolve() */
 	int64_t max_connections;
 	int64_t max_connections_per_user; /* but root */
-	int64_t idle_seconds;      /* after which a connection that waits for nothing is closed */
-	int64_t confirm_seconds;   /* after which one that awaits a confirmation is */
-	int64_t request_seconds;   /* after which a request that nobody decided expires */
-	int64_t max_requests;      /* pending, in all */
-	int64_t max_requests_each; /* of one who asks, and for one Bench */
-	int64_t events_max_bytes;  /* of the file of events, before it is rotated */
+	int64_t idle_seconds;       /* after which a connection that waits for nothing is closed */
+	int64_t confirm_seconds;    /* after which one that awaits a confirmation is */
+	int64_t request_seconds;    /* after which a request that nobody decided expires */
+	int64_t max_requests;       /* pending, in all */
+	int64_t max_requests_each;  /* of one who asks, and for one Bench */
+	int64_t events_max_bytes;   /* of the file of events, before it is rotated */
+	int64_t events_total_bytes; /* of those that were rotated, before the oldest is removed */
+	int64_t events_max_days;    /* such a one is kept */
 };
 
 extern const struct config config_default;

@@ -53,6 +53,7 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->ending = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
+	free(TAKE_PTR(c->unsent));
 	if (c->execution)
 		execution_abandon(c->execution);
 	c->execution = NULL;

@@ -329,7 +329,7 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 static void take_down(struct daemon *d, struct bench *bench)
 {
 	door_close(d, bench);
-	bm_bench_leave(d->kernel, bench->id, NULL);
+	bm_bench_leave(d->kernel, bench->id, NULL, NULL);
 	bench_nft_end(bench, NULL);
 }
 
@@ -454,6 +454,7 @@ static int let_go(struct bench *bench, struct bm_error *err)
 /* The kernel side and what was made for it; each step finds nothing to do when done again. */
 static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
+	struct bm_stats last = {};
 	int r = 0;
 
 	bench->tearing = true;
@@ -467,10 +468,12 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
-	bm_events_consume(d->kernel);
+	streams_settle(d);
 	receipt_denials(d, bench);
 	if (r == 0)
-		r = bm_bench_leave(d->kernel, bench->id, err);
+		r = bm_bench_leave(d->kernel, bench->id, &last, err);
+	if (r == 0)
+		streams_end(d, bench, last.seq);
 	STEP(TEAR_DOWN_LEFT);
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
 		r = let_go(bench, err);

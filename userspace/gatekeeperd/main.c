@@ -33,6 +33,7 @@
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/lifetime.h"
+#include "gatekeeperd/metrics.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/rubbish.h"
@@ -155,6 +156,8 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	endings_review(d);
 	brokers_review(d);
 	asks_review(d);
+	streams_review(d);
+	metrics_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -198,7 +201,11 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	if (r == 0)
 		r = bm_store_open(d->log_dir, &d->store, err);
 	if (r == 0) {
-		bm_store_limit(d->store, d->config.events_max_bytes);
+		const struct bm_stored_limits limits = { d->config.events_max_bytes,
+							 d->config.events_total_bytes,
+							 d->config.events_max_days * 86400 };
+
+		bm_store_limit(d->store, &limits);
 		r = own_mounts(err);
 	}
 	if (r == 0)
@@ -227,6 +234,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
+	streams_begin(d);
+	metrics_begin(d);
 	rubbish_collect(d);
 	r = doors_begin(d, err);
 	if (r == 0)

@@ -209,8 +209,7 @@ void model_remove(struct model *model, struct bench *bench)
 		before = *at;
 	*at = bench->next;
 	asks_remove_bench(model, bench->id);
-	if (model->last == bench)
-		model->last = before;
+	model->last = model->last == bench ? before : model->last;
 	for (at = bucket_of_id(model, bench->id); *at != bench;)
 		at = &(*at)->next_id;
 	*at = bench->next_id;
@@ -231,6 +230,7 @@ void model_remove(struct model *model, struct bench *bench)
 	json_object_put(bench->outputs);
 	json_object_put(bench->denials);
 	json_object_put(bench->standing);
+	bm_order_done(&bench->events);
 	hosts_done(&bench->announced);
 	free(bench);
 }
