@@ -135,12 +135,24 @@ const char *bm_describe_subject(const struct bm_event *event, char *buf, size_t 
  * Names come from the Bench and the hint is made to be pasted into a root shell: what needs more
  * than single quotes, or would be read as SRC:DEST, gets no hint.
  */
-static const char *file_hint(const struct bm_event_file *file, const char *bench, char *buf)
+const char *bm_describe_file_hint(const char *path, bool writes, const char *bench,
+				  char buf[BM_HINT_LEN])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "/._+-@,=%";
-	char path[BM_PATH_LEN];
 	const char *quote;
+
+	if (strpbrk(path, "'\\:"))
+		return NULL;
+	quote = strspn(path, plain) == strlen(path) ? "" : "'";
+	snprintf(buf, BM_HINT_LEN, "benchmon grant %s file %s%s:%s%s", bench, quote, path,
+		 writes ? "rw" : "ro", quote);
+	return buf;
+}
+
+static const char *file_hint(const struct bm_event_file *file, const char *bench, char *buf)
+{
+	char path[BM_PATH_LEN];
 
 	if (!has_root(file) || file->name_count < 2 || !(file->wanted & (BM_R | BM_W)) ||
 	    file->wanted & BM_X)
@@ -149,12 +161,7 @@ static const char *file_hint(const struct bm_event_file *file, const char *bench
 		if (name_cut(file->names[i]) || !file->names[i][0])
 			return NULL;
 	bm_describe_path(file, path);
-	if (strpbrk(path, "'\\:"))
-		return NULL;
-	quote = strspn(path, plain) == strlen(path) ? "" : "'";
-	snprintf(buf, BM_HINT_LEN, "benchmon grant %s file %s%s:%s%s", bench, quote, path,
-		 file->wanted & BM_W ? "rw" : "ro", quote);
-	return buf;
+	return bm_describe_file_hint(path, file->wanted & BM_W, bench, buf);
 }
 
 /* Unspecified, loopback, link-local and multicast: what no profile may hold. */

@@ -125,6 +125,7 @@ struct daemon {
 	struct bm_kernel *kernel;
 	struct bm_ledger *ledger;
 	struct bm_store *store;
+	struct places host; /* its mounts, as they were when the daemon had none of its own */
 	int state_dir, log_dir;
 	int starting; /* main.c: locked until it can be asked, or can't */
 	int epoll;

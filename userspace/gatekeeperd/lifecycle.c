@@ -109,6 +109,7 @@ void inits_bury(struct daemon *d)
 static void bench_release(struct daemon *d, struct bench *bench)
 {
 	bm_target_close(&bench->target);
+	places_close(&bench->places);
 	for (struct init_watch *init = d->inits; init; init = init->next)
 		if (init->bench == bench->id)
 			unwatch_init(d, init);

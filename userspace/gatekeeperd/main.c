@@ -83,8 +83,10 @@ static void end_start(struct daemon *d)
  * seen on the host, and they end with the daemon where it has no time to unmount them. What the
  * host mounts later still arrives here.
  */
-static int own_mounts(struct bm_error *err)
+static int own_mounts(struct daemon *d, struct bm_error *err)
 {
+	/* What it is opened in, it goes on to tell of. */
+	places_watch(&d->host, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return bm_fail_errno(err, errno, "mount namespace of its own");
 	bm_pins_forget();
@@ -206,7 +208,7 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 							 d->config.events_max_days * 86400 };
 
 		bm_store_limit(d->store, &limits);
-		r = own_mounts(err);
+		r = own_mounts(d, err);
 	}
 	if (r == 0)
 		r = start_launcher(d, err);
@@ -314,6 +316,7 @@ static void finish(struct daemon *d)
 	service_end(&d->service);
 	bm_kernel_close(d->kernel);
 	bm_store_close(d->store);
+	places_close(&d->host);
 	bm_ledger_close(d->ledger);
 	bm_close(d->state_dir);
 	bm_close(d->log_dir);
@@ -374,6 +377,7 @@ int main(int argc, char **argv)
 {
 	struct daemon d = { .config = config_default,
 			    .service = SERVICE_NONE,
+			    .host.fd = -1,
 			    .state_dir = -1,
 			    .log_dir = -1,
 			    .starting = -1,

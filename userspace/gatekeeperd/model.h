@@ -17,6 +17,7 @@
 #include "bench/userns.h"
 #include "gatekeeperd/backoff.h"
 #include "gatekeeperd/bucket.h"
+#include "gatekeeperd/places.h"
 #include "network/address.h"
 #include "policy/seal.h"
 
@@ -145,6 +146,7 @@ struct bench {
 	bool linked;                  /* has a veth pair of ours */
 	bool named;                   /* and an /etc/hosts */
 	bool told;                    /* and an /etc/benchmon.env */
+	struct places places;         /* its mounts, once something in them was denied */
 	struct bm_order events;       /* of its own, in the order of their numbers */
 	bool resumed;                 /* what was told of them before this daemon is known */
 	uint64_t settling;            /* streams.c: up to this number, just now */

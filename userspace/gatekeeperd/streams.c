@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "audit/describe.h"
 #include "audit/events.h"
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -65,6 +66,36 @@ static void add_host(const struct bench *bench, struct json_object *json)
 		return;
 	snprintf(hint, sizeof(hint), "benchmon profile refresh %s", g->profile);
 	bm_json_add_string(json, "hint", hint);
+}
+
+/* A file's path begins at the root of its file system: what the host and the Bench call it. */
+static void add_places(struct daemon *d, struct bench *bench, struct json_object *json)
+{
+	struct json_object *object = bm_json_get(json, "object", json_type_object);
+	const char *path = object ? bm_json_string(object, "path") : NULL,
+		   *device = object ? bm_json_string(object, "device") : NULL,
+		   *wanted = object ? bm_json_string(object, "wanted") : NULL;
+	bool hinted = bm_json_string(json, "hint");
+	char found[BM_PATH_LEN], hint[BM_HINT_LEN];
+	unsigned int major, minor;
+	int fd;
+
+	if (!path || !device || path[0] != '/' || sscanf(device, "%u:%u", &major, &minor) != 2)
+		return;
+	if (bench->places.fd < 0 && bench->target.ns[BM_NS_MNT] >= 0 &&
+	    bm_target_mountinfo(&bench->target, &fd, NULL) == 0)
+		places_watch(&bench->places, fd);
+	if (places_find(&bench->places, major, minor, path, false, found, sizeof(found)) == 0)
+		bm_json_add_string(object, "inside", found);
+	if (hinted)
+		json_object_object_del(json, "hint");
+	/* What is mounted nowhere on the host can't be named there. */
+	if (places_find(&d->host, major, minor, path, true, found, sizeof(found)) < 0)
+		return;
+	bm_json_add_string(object, "host", found);
+	if (hinted &&
+	    bm_describe_file_hint(found, wanted && strchr(wanted, 'w'), bench->name, hint))
+		bm_json_add_string(json, "hint", hint);
 }
 
 /* --- from the ring --------------------------------------------------------------------------- */
@@ -139,6 +170,7 @@ void on_record(void *ctx, const void *record, size_t size)
 	if (bench->owner)
 		bm_json_add_int(json, "owner", bench->owner);
 	add_host(bench, json);
+	add_places(d, bench, json);
 	resume(d, bench);
 	bm_order_put(&bench->events, event->seq, json);
 	tell_next(d, bench);
