@@ -64,7 +64,7 @@ static void by_what_has_most_or_least(void **state)
 	assert_found(8, 2, "/ann/src", false, "/in/src");
 	assert_found(8, 2, "/", true, "/home");
 	/* Of a name that only begins so. */
-	assert_found(8, 2, "/ann/srcs", false, "/in/odd\\tname/srcs");
+	assert_found(8, 2, "/ann/srcs", false, "/in/odd\\x09name/srcs");
 	assert_found(8, 2, "/bob", false, "/home/bob");
 	assert_found(0, 40, "/sub/x", true, "/only/sub/x");
 	assert_found(0, 40, "/other", true, NULL);

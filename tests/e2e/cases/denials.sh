@@ -90,6 +90,15 @@ case_told() {
 	grep -qE '^benchmon_denials_total\{bench="t1",hook="connect4"\} [1-9]' "$metrics" || fail "$(<"$metrics")"
 	grep -qx 'benchmon_benches{state="ready"} 1' "$metrics" || fail "$(<"$metrics")"
 	grep -qx 'benchmon_events_suppressed_total{bench="t1"} 0' "$metrics" || fail "$(<"$metrics")"
+	mkdir "$disk/told"
+	echo hello >"$disk/told/hidden"
+	bm grant t1 file "$disk/told:/in/told" --except hidden --yes
+	did granted
+	bm exec t1 -- cat /in/told/hidden
+	ended 1
+	bm events --bench t1 --since 0 --format json
+	printed '"rule":"excepted"' '"inside":"/in/told/hidden"' "\"host\":\"$disk/told/hidden\""
 	bm destroy t1
 	did
+	rm -r "$disk/told"
 }
