@@ -24,6 +24,20 @@ case_flood() {
 	done
 }
 
+# While nobody reads them, the events of others leave room for one more's.
+case_full() {
+	local bench
+	for bench in q1 f1 f2 f3; do
+		flooder "$bench"
+	done
+	py denials full "$server" q1 f1 f2 f3
+	echo "$out"
+	for bench in q1 f1 f2 f3; do
+		bm destroy "$bench"
+		did
+	done
+}
+
 case_resumes() {
 	flooder r1
 	py denials resume "${E2E_FULL:+20}6000" "$server"
@@ -84,7 +98,11 @@ case_told() {
 		"\"ip\":\"$server\",\"port\":8081" '"status_code":"EPERM"'
 	bm events --bench t1 --since 0 --format compact
 	did "DENY connect4 $server:8081/tcp by bash["
+	# A start writes them at once.
+	stop_daemon
 	rm -f "$metrics"
+	bm ls
+	did t1
 	soon test -e "$metrics"
 	same 600 "$(stat -c %a "$metrics")" 'its mode'
 	grep -qE '^benchmon_denials_total\{bench="t1",hook="connect4"\} [1-9]' "$metrics" || fail "$(<"$metrics")"

@@ -1,4 +1,5 @@
 """denials.py flood COUNT SERVER QUIET...: what Benches are denied while f1 is denied COUNT things.
+denials.py full SERVER QUIET LOUD...: a ring that nobody reads is filled, and one of another is told.
 denials.py resume COUNT SERVER: one that reads on behind what it has, while all else ends and comes.
 
 Of each Bench the numbers must be told once each, in order, or counted as suppressed.
@@ -156,7 +157,55 @@ def resume(count, server):
     print(f"took {rounds} readers, {again.delivered} delivered, {again.suppressed} suppressed")
 
 
-if sys.argv[1] == "flood":
+def floods():
+    """How many still run."""
+    count = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        count += name == "flood" and rest.split()[0] not in "ZX"
+    return count
+
+
+def until(what, condition):
+    end = time.monotonic() + 240
+    while not condition():
+        check(time.monotonic() < end, f"never: {what}")
+        threading.Event().wait(0.05)
+
+
+def full(server, quiet, loud):
+    count = 4000
+    processes = {bench: execute(bench, count, 1, server) for bench in loud}
+    processes[quiet] = execute(quiet, ONES, 2000, server)
+    until("all of them run", lambda: floods() == len(processes))
+    stopped = daemon()
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        until("all of them end", lambda: floods() == 0)
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    for bench, process in processes.items():
+        refused(process, ONES if bench == quiet else count)
+    suppressed = 0
+    for bench in processes:
+        account = Account()
+        for line in benchmon("events", "--bench", bench, "--since", "0", "--format",
+                             "json").splitlines():
+            account.take(json.loads(line))
+        account.is_all(bench, ONES if bench == quiet else count)
+        suppressed += account.suppressed
+        check(bench != quiet or not account.suppressed, "the quiet one has lost some")
+    check(suppressed > 0, "nothing was suppressed")
+    print(f"took {suppressed} of {count * len(loud)} suppressed")
+
+
+if sys.argv[1] == "full":
+    full(sys.argv[2], sys.argv[3], sys.argv[4:])
+elif sys.argv[1] == "flood":
     flood(int(sys.argv[2]), sys.argv[3], sys.argv[4:])
 else:
     resume(int(sys.argv[2]), sys.argv[3])
