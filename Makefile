@@ -16,6 +16,8 @@ LIBEXECDIR ?= $(PREFIX)/libexec/benchmon
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 PROFILEDIR ?= $(PREFIX)/share/benchmon/profiles
+SCHEMADIR ?= $(PREFIX)/share/benchmon/schemas
+SCHEMAS := $(wildcard userspace/audit/*.schema.json userspace/gatekeeperd/*.schema.json)
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC := gcc
@@ -194,6 +196,7 @@ install: all
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
 	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
 	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
+	install -D -m 644 -t $(DESTDIR)$(SCHEMADIR) $(SCHEMAS)
 	install -d -m 755 $(DESTDIR)$(PROFILEDIR)
 	install -m 644 $(filter-out profiles/secrets%,$(wildcard profiles/*.json)) $(DESTDIR)$(PROFILEDIR)
 	install -m 644 profiles/secrets.json $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
@@ -208,7 +211,8 @@ uninstall:
 		$(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst profiles/%,$(DESTDIR)$(PROFILEDIR)/%,$(wildcard profiles/*.json profiles/brokers/*.json))
-	rm -f $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
+	rm -f $(DESTDIR)$(dir $(PROFILEDIR))secrets.json $(patsubst %,$(DESTDIR)$(SCHEMADIR)/%,$(notdir $(SCHEMAS)))
+	$(Q)rmdir $(DESTDIR)$(SCHEMADIR) 2>/dev/null || true
 	$(Q)rmdir $(DESTDIR)$(PROFILEDIR)/brokers $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
 
 # --- tests -----------------------------------------------------------------------------------

@@ -46,6 +46,13 @@ case_resumes() {
 	did
 }
 
+# Whatever was told in this topic is as the schema says.
+case_schema() {
+	py schema /var/log/benchmon/events.jsonl "$repo/userspace/audit/event.schema.json"
+	[[ $(</var/log/benchmon/events.jsonl) == *'"type":"suppressed"'*'"verdict":"deny"'* ]] ||
+		fail 'it has nothing in it'
+}
+
 # Whoever moves the file away has what was in it; what is not stored any more is said to be missing.
 case_stored() {
 	local log=/var/log/benchmon/events.jsonl last
