@@ -147,6 +147,7 @@ struct bench {
 	bool named;                   /* and an /etc/hosts */
 	bool told;                    /* and an /etc/benchmon.env */
 	struct places places;         /* its mounts, once something in them was denied */
+	bool placed;                  /* that was tried */
 	struct bm_order events;       /* of its own, in the order of their numbers */
 	bool resumed;                 /* what was told of them before this daemon is known */
 	uint64_t settling;            /* streams.c: up to this number, just now */

@@ -82,9 +82,12 @@ static void add_places(struct daemon *d, struct bench *bench, struct json_object
 
 	if (!path || !device || path[0] != '/' || sscanf(device, "%u:%u", &major, &minor) != 2)
 		return;
-	if (bench->places.fd < 0 && bench->target.ns[BM_NS_MNT] >= 0 &&
-	    bm_target_mountinfo(&bench->target, &fd, NULL) == 0)
-		places_watch(&bench->places, fd);
+	/* Once: what fails would fail again, at each of a flood. */
+	if (!bench->placed && bench->target.ns[BM_NS_MNT] >= 0) {
+		bench->placed = true;
+		if (bm_target_mountinfo(&bench->target, &fd, NULL) == 0)
+			places_watch(&bench->places, fd);
+	}
 	if (places_find(&bench->places, major, minor, path, false, found, sizeof(found)) == 0)
 		bm_json_add_string(object, "inside", found);
 	if (hinted)
