@@ -114,7 +114,7 @@ def flood(count, server, quiet):
         account.is_all(bench, count if bench == "f1" else ONES)
     for bench in quiet:
         check(accounts[bench].suppressed == 0, f"{bench} has lost some")
-    follower.send_signal(signal.SIGINT)
+    follower.kill()
     thread.join()
     check(len(late) == 1 + ONES * len(quiet), f"{len(late) - 1} have come of the quiet ones")
     check(max(late) <= PROMPT_S, f"one came after {max(late):.3f} s")
