@@ -16,6 +16,8 @@ LIBEXECDIR ?= $(PREFIX)/libexec/benchmon
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 PROFILEDIR ?= $(PREFIX)/share/benchmon/profiles
+SCHEMADIR ?= $(PREFIX)/share/benchmon/schemas
+SCHEMAS := $(wildcard userspace/audit/*.schema.json userspace/gatekeeperd/*.schema.json)
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC := gcc
@@ -42,10 +44,10 @@ CPPFLAGS += $(if $(STEPS),-DBM_STEPS) -D_GNU_SOURCE -DBENCHMON_VERSION='"$(VERSI
 CFLAGS += -std=gnu11 -g $(WARN) $(HARDEN)
 LDFLAGS += $(LDHARDEN)
 BPFFLAGS := -target bpf -mcpu=v3 -g -O2 -Wall -Wextra -Werror -Wno-unused-parameter \
-	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf $(if $(OTHER),-DBM_RING_SHARE=256)
+	-D__TARGET_ARCH_x86 -I/usr/include/$(shell $(CC) -print-multiarch) -Ibpf $(if $(OTHER),-DBM_EVENT_BURST=1024)
 
 CLI_LIBS = $(shell $(PKG_CONFIG) --libs json-c)
-DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp) -lresolv
+DAEMON_LIBS = $(shell $(PKG_CONFIG) --libs json-c libbpf libsodium libnftnl libmnl libseccomp zlib) -lresolv
 
 ifeq ($(V),1)
 Q :=
@@ -194,6 +196,7 @@ install: all
 	install -D -m 644 build/man/benchmon.bash $(DESTDIR)$(COMPLETIONDIR)/benchmon
 	install -D -m 644 build/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.service
 	install -D -m 644 tools/systemd/gatekeeperd.socket $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
+	install -D -m 644 -t $(DESTDIR)$(SCHEMADIR) $(SCHEMAS)
 	install -d -m 755 $(DESTDIR)$(PROFILEDIR)
 	install -m 644 $(filter-out profiles/secrets%,$(wildcard profiles/*.json)) $(DESTDIR)$(PROFILEDIR)
 	install -m 644 profiles/secrets.json $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
@@ -208,7 +211,8 @@ uninstall:
 		$(DESTDIR)$(COMPLETIONDIR)/benchmon \
 		$(DESTDIR)$(UNITDIR)/gatekeeperd.service $(DESTDIR)$(UNITDIR)/gatekeeperd.socket
 	rm -f $(patsubst profiles/%,$(DESTDIR)$(PROFILEDIR)/%,$(wildcard profiles/*.json profiles/brokers/*.json))
-	rm -f $(DESTDIR)$(dir $(PROFILEDIR))secrets.json
+	rm -f $(DESTDIR)$(dir $(PROFILEDIR))secrets.json $(patsubst %,$(DESTDIR)$(SCHEMADIR)/%,$(notdir $(SCHEMAS)))
+	$(Q)rmdir $(DESTDIR)$(SCHEMADIR) 2>/dev/null || true
 	$(Q)rmdir $(DESTDIR)$(PROFILEDIR)/brokers $(DESTDIR)$(PROFILEDIR) $(DESTDIR)$(dir $(PROFILEDIR)) 2>/dev/null || true
 
 # --- tests -----------------------------------------------------------------------------------
@@ -260,7 +264,7 @@ build/fuzz/fuzz_request: build/fuzz/obj/userspace/gatekeeperd/requests.o
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJECTS)
 	$(call msg,FUZZ,$@)
 	$(Q)$(CLANG) -fsanitize=fuzzer,$(FUZZ_SANITIZE) $^ \
-		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp) -lresolv -o $@
+		$(shell $(PKG_CONFIG) --libs json-c libsodium libseccomp zlib) -lresolv -o $@
 
 # Everything that `check` runs in the guests, built before they start.
 tests-built: all build/attack/payload $(E2E) $(UNIT)

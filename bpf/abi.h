@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 10
+#define BM_ABI_VERSION 11
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -21,10 +21,11 @@
 #define BM_MAX_DESTINATIONS 65536
 #define BM_MAX_HEARD 4096
 #define BM_RING_BYTES (4u << 20)
-/* From half of the ring on, a Bench has no more events in it that are yet to be read. */
-#ifndef BM_RING_SHARE
-#define BM_RING_SHARE 512
+/* So many events of a Bench at once, and so many more each second; the others are counted. */
+#ifndef BM_EVENT_BURST
+#define BM_EVENT_BURST 2048
 #endif
+#define BM_EVENT_RATE 256
 
 /* cgroup v2 trees are rarely deeper than 10; a Bench below this level is refused at attach. */
 #define BM_MAX_LEVEL 32
@@ -412,15 +413,18 @@ struct bm_dest {
 /* stats: bench id -> counters, the truth about what was decided. */
 struct bm_stats {
 	__u64 seq;                                /* sequence number of the last event */
-	__u64 lost;                               /* events that found no room in the ring */
+	__u64 lost;                               /* events that were counted and not delivered */
 	__u64 put;                                /* since all of its events had been read */
 	__u64 end;                                /* ring position behind the last of them */
+	__u64 spent;                              /* of BM_EVENT_BURST, and not given back yet */
+	__u64 given_ns;                           /* when some was given back */
 	__u64 count[BM_HOOK_MAX][BM_VERDICT_MAX]; /* BM_ALLOW is counted for BM_HOOK_ARRIVAL only */
 };
 
 #define BM_COMM_LEN 16
 #define BM_NAME_LEN 48
 #define BM_NAMES 12
+#define BM_EXE_NAMES 5
 
 /*
  * A file: names[0] is the last component, names[1] its parent, and so on to the fs root. With
@@ -486,6 +490,12 @@ struct bm_event {
 	__u32 uid;   /* initial user namespace */
 	__s32 error; /* errno the caller got, 0 when allowed or dropped */
 	char comm[BM_COMM_LEN];
+	__u32 inside; /* pid, in its own pid namespace */
+	__u32 parent; /* pid, initial namespace */
+	char parent_comm[BM_COMM_LEN];
+	__u32 exe_count; /* names of what it executes, as in struct bm_event_file */
+	__u32 exe_truncated;
+	char exe[BM_EXE_NAMES][BM_NAME_LEN];
 	union {
 		struct bm_event_file file;
 		struct bm_event_net net;
@@ -535,9 +545,11 @@ _Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_heard_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
-_Static_assert(sizeof(struct bm_stats) == 32 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
+_Static_assert(sizeof(struct bm_stats) == 48 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
-_Static_assert(sizeof(struct bm_event) == 64 + sizeof(struct bm_event_file), "event");
+_Static_assert(sizeof(struct bm_event) ==
+		       96 + BM_EXE_NAMES * BM_NAME_LEN + sizeof(struct bm_event_file),
+	       "event");
 _Static_assert(sizeof(struct bm_task) == 16 + 8 * BM_TASK_MAPPED, "map value");
 
 #endif

@@ -129,7 +129,7 @@ int BPF_PROG(bm_payload, struct linux_binprm *bprm)
 	event = record(id, BM_HOOK_ARRIVAL, BM_ALLOW, BM_RULE_NONE, 0);
 	if (!event)
 		return 0;
-	record_current(event);
+	record_process(event);
 	event->arrival.fd = 0;
 	for (int fd = 0; fd < 3; fd++)
 		event->arrival.mode[fd] = mode[fd];

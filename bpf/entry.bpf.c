@@ -79,7 +79,7 @@ int BPF_PROG(bm_entry, struct linux_binprm *bprm, int ret)
 		return 0;
 	event = record(bench->id, BM_HOOK_ARRIVAL, BM_DENY, BM_RULE_INHERITED_FD, EACCES);
 	if (event) {
-		record_current(event);
+		record_process(event);
 		event->arrival.fd = fd;
 		for (int i = 0; i < 3; i++)
 			event->arrival.mode[i] = 0;

@@ -38,7 +38,7 @@ static __always_inline int refuse_tracing(struct task_struct *other)
 		return 0;
 	event = record(bench, BM_HOOK_PTRACE, BM_DENY, BM_RULE_EXEC_IMAGE, EACCES);
 	if (event) {
-		record_current(event);
+		record_process(event);
 		event->task.target = other->tgid;
 		event->task.pad = 0;
 		bpf_ringbuf_submit(event, 0);

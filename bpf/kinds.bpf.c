@@ -31,7 +31,7 @@ int bm_socket(struct bpf_sock *ctx)
 		return 1;
 	event = record(bench, BM_HOOK_SOCKET, BM_DENY, rule, EPERM);
 	if (event) {
-		record_current(event);
+		record_process(event);
 		__builtin_memset(&event->socket, 0, sizeof(event->socket));
 		event->socket.family = ctx->family;
 		event->socket.type = ctx->type;

@@ -17,7 +17,7 @@ static __always_inline void record_option(__u32 bench, __u32 rule, int level, in
 
 	if (!event)
 		return;
-	record_current(event);
+	record_process(event);
 	__builtin_memset(&event->socket, 0, sizeof(event->socket));
 	event->socket.level = level;
 	event->socket.option = option;

@@ -91,7 +91,7 @@ static __always_inline int check_queued(const struct bm_bench *bench, const stru
 		return 0;
 	event = record_net(&q.key, BM_HOOK_RECVMSG, q.rule, EACCES);
 	if (event) {
-		record_current(event);
+		record_process(event);
 		bpf_ringbuf_submit(event, 0);
 	}
 	return -EACCES;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters and events. The counters are the truth; an event may be lost (the ring is full) and is
- * then counted as lost. Called after the verdict: nothing here can change it.
+ * Counters and events. The counters are the truth; an event may find no room, or be one of too
+ * many, and is then counted as lost. Called after the verdict: nothing here can change it.
  */
 #ifndef BENCHMON_BPF_RECORD_H
 #define BENCHMON_BPF_RECORD_H
 
 #include "decide.h"
+#include "process.h"
 #include "room.h"
 
 /* NULL when the event finds no room. Everything up to the union is filled. */
@@ -14,19 +15,19 @@ static __always_inline struct bm_event *record(__u32 bench, __u32 hook, __u32 ve
 					       int error)
 {
 	struct bm_stats *count = bpf_map_lookup_elem(&stats, &bench);
+	__u64 now = bpf_ktime_get_boot_ns(), seq;
 	struct bm_event *event;
-	__u64 seq;
 
 	if (!count)
 		return NULL;
 	__sync_fetch_and_add(&count->count[hook][verdict], 1);
 	seq = __sync_fetch_and_add(&count->seq, 1) + 1;
-	event = has_room(count) ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
+	event = has_room(count, now) ? bpf_ringbuf_reserve(&events, sizeof(*event), 0) : NULL;
 	if (!event) {
 		__sync_fetch_and_add(&count->lost, 1);
 		return NULL;
 	}
-	event->time_ns = bpf_ktime_get_boot_ns();
+	event->time_ns = now;
 	event->seq = seq;
 	event->bench = bench;
 	event->hook = hook;
@@ -36,19 +37,9 @@ static __always_inline struct bm_event *record(__u32 bench, __u32 hook, __u32 ve
 	event->pid = 0;
 	event->tid = 0;
 	event->uid = 0;
-	__builtin_memset(event->comm, 0, sizeof(event->comm));
+	__builtin_memset(event->comm, 0,
+			 offsetof(struct bm_event, exe) - offsetof(struct bm_event, comm));
 	return event;
-}
-
-/* Not at packets: there, current is whoever was interrupted. */
-static __always_inline void record_current(struct bm_event *event)
-{
-	__u64 id = bpf_get_current_pid_tgid();
-
-	event->pid = id >> 32;
-	event->tid = (__u32)id;
-	event->uid = (__u32)bpf_get_current_uid_gid();
-	bpf_get_current_comm(event->comm, sizeof(event->comm));
 }
 
 static __always_inline void record_names(struct bm_event_file *event, struct dentry *dentry)
@@ -84,7 +75,7 @@ static __always_inline void record_dentry(__u32 bench, __u32 hook, struct dentry
 
 	if (!event)
 		return;
-	record_current(event);
+	record_process(event);
 	inode = located->d_inode;
 	event->file.inode = inode->i_ino;
 	event->file.device = inode->i_sb->s_dev;
@@ -103,7 +94,7 @@ static __always_inline void record_inode(__u32 bench, __u32 hook, struct inode *
 
 	if (!event)
 		return;
-	record_current(event);
+	record_process(event);
 	event->file.inode = inode->i_ino;
 	event->file.device = inode->i_sb->s_dev;
 	event->file.wanted = wanted;
@@ -122,7 +113,7 @@ static __always_inline void record_bare(__u32 bench, __u32 hook, __u32 wanted, _
 
 	if (!event)
 		return;
-	record_current(event);
+	record_process(event);
 	__builtin_memset(&event->file, 0, offsetof(struct bm_event_file, names));
 	event->file.wanted = wanted;
 	bpf_ringbuf_submit(event, 0);

@@ -32,7 +32,7 @@ int BPF_PROG(bm_refused, int fd, struct filename *name, int flags, struct file *
 	event = record(bench->id, BM_HOOK_EXEC, BM_DENY, BM_RULE_EXEC_REFUSED, EACCES);
 	if (!event)
 		return 0;
-	record_current(event);
+	record_process(event);
 	__builtin_memset(&event->file, 0, offsetof(struct bm_event_file, names));
 	event->file.wanted = BM_X;
 	/* One string: the path as it was given. */

@@ -37,7 +37,7 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 		return 1;
 	event = record_net(key, hook, rule, EPERM);
 	if (event) {
-		record_current(event);
+		record_process(event);
 		bpf_ringbuf_submit(event, 0);
 	}
 	return 0;

@@ -23,7 +23,7 @@ static __always_inline int refuse(__u32 bench, __u32 hook, __u32 rule, int error
 
 	if (!event)
 		return -error;
-	record_current(event);
+	record_process(event);
 	event->subject.number = number;
 	event->subject.access = access;
 	__builtin_memset(event->subject.name, 0, sizeof(event->subject.name));
@@ -39,7 +39,7 @@ static __always_inline int refuse_task(__u32 bench, __u32 hook, __u32 rule, int 
 
 	if (!event)
 		return -error;
-	record_current(event);
+	record_process(event);
 	event->task.target = target;
 	event->task.pad = 0;
 	bpf_ringbuf_submit(event, 0);

@@ -85,7 +85,7 @@ static __always_inline int refuse_kind(int family, int type, int protocol, __u32
 	event = record(bench->id, BM_HOOK_SOCKET, BM_DENY, rule, error);
 	if (!event)
 		return -error;
-	record_current(event);
+	record_process(event);
 	__builtin_memset(&event->socket, 0, sizeof(event->socket));
 	event->socket.family = family;
 	event->socket.type = type;

@@ -31,6 +31,8 @@ static void within_bounds(const struct config *c)
 	MUST(c->max_requests >= 1 && c->max_requests <= 1024);
 	MUST(c->max_requests_each >= 1 && c->max_requests_each <= 64);
 	MUST(c->events_max_bytes >= 65536 && c->events_max_bytes <= 1 << 30);
+	MUST(c->events_total_bytes >= 65536 && c->events_total_bytes <= 1ll << 40);
+	MUST(c->events_max_days >= 1 && c->events_max_days <= 36500);
 }
 
 /* What is in force, written as a file, means the same. */
@@ -65,9 +67,18 @@ static void try(const char *text, size_t size)
 static void compose(const uint8_t *data, size_t size, char *text, size_t room)
 {
 	static const char *const keys[] = {
-		"log_level",    "operators",       "max_connections",  "max_connections_per_user",
-		"idle_seconds", "confirm_seconds", "events_max_bytes", "agents",
+		"log_level",
+		"operators",
+		"max_connections",
+		"max_connections_per_user",
+		"idle_seconds",
+		"confirm_seconds",
+		"events_max_bytes",
+		"agents",
 		"other",
+		"events_total_bytes",
+		"events_max_days",
+		"metrics",
 	};
 	size_t used = (size_t)snprintf(text, room, "{"), taken;
 

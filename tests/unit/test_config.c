@@ -35,7 +35,8 @@ static void all_of_it(void **state)
 		"\"confirm_seconds\":86400,"
 		"\"request_seconds\":86400,\"max_requests\":1024,\"max_requests_per_user\":1024,"
 		"\"max_requests_each\":64,\"max_receipts_per_user\":2048,"
-		"\"events_max_bytes\":1073741824}";
+		"\"events_max_bytes\":1073741824,\"events_total_bytes\":65536,"
+		"\"events_max_days\":1}";
 	struct config config = {};
 	autojson *json = NULL;
 
@@ -49,6 +50,8 @@ static void all_of_it(void **state)
 	assert_int_equal(config.idle_seconds, 5);
 	assert_int_equal(config.confirm_seconds, 86400);
 	assert_int_equal(config.events_max_bytes, 1 << 30);
+	assert_int_equal(config.events_total_bytes, 65536);
+	assert_int_equal(config.events_max_days, 1);
 	json = config_to_json(&config);
 	assert_string_equal(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN), text);
 	assert_true(schema_takes(text));
@@ -111,6 +114,8 @@ static void refused(void **state)
 		{ "{\"max_receipts_per_user\":15}", "from 16 to 2048" },
 		{ "{\"events_max_bytes\":65535}", "from 65536 to 1073741824" },
 		{ "{\"events_max_bytes\":{}}", "from 65536 to 1073741824" },
+		{ "{\"events_total_bytes\":65535}", "from 65536 to 1099511627776" },
+		{ "{\"events_max_days\":0}", "from 1 to 36500" },
 	};
 
 	(void)state;

@@ -45,6 +45,11 @@ static struct bm_event base(enum bm_hook hook, enum bm_rule rule)
 		.uid = 1000,
 		.error = EACCES,
 		.comm = "cat",
+		.inside = 7,
+		.parent = 99,
+		.parent_comm = "sh",
+		.exe_count = 3,
+		.exe = { "cat", "bin", "/" },
 	};
 }
 
@@ -120,8 +125,10 @@ static void assert_path(const struct bm_event *event, const char *expected)
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define HEAD                                                                                       \
 	"{\"schema\":\"benchmon/1\",\"time\":\"1970-01-01T00:00:06.000000007Z\","                  \
-	"\"bench\":\"b1\",\"seq\":42,\"verdict\":"
-#define PROCESS "\"process\":{\"pid\":100,\"tid\":101,\"uid\":1000,\"comm\":\"cat\"},"
+	"\"bench\":\"b1\",\"id\":1,\"seq\":42,\"verdict\":"
+#define PROCESS                                                                                    \
+	"\"process\":{\"pid\":100,\"tid\":101,\"uid\":1000,\"comm\":\"cat\",\"inside\":7,"         \
+	"\"exe\":\"/bin/cat\",\"parent\":{\"pid\":99,\"comm\":\"sh\"}},"
 
 static void each_kind_decodes(void **state)
 {
@@ -332,10 +339,10 @@ static void records_end_where_they_may(void **state)
 static void members_out_of_range(void **state)
 {
 	const struct bm_event good = file_event(NAMES("shadow", "etc", "/"));
-	struct bm_event bad[9];
+	struct bm_event bad[12];
 
 	(void)state;
-	for (size_t i = 0; i < 9; i++)
+	for (size_t i = 0; i < 12; i++)
 		bad[i] = good;
 	bad[0].hook = BM_HOOK_MAX;
 	bad[1].verdict = BM_VERDICT_MAX;
@@ -346,7 +353,11 @@ static void members_out_of_range(void **state)
 	bad[6].file.name_count = BM_NAMES + 1;
 	bad[7].file.wanted = 8;
 	memset(bad[8].file.names[2], 'x', BM_NAME_LEN);
-	for (size_t i = 0; i < 9; i++)
+	memset(bad[9].parent_comm, 'x', BM_COMM_LEN);
+	bad[10].exe_count = BM_EXE_NAMES + 1;
+	bad[11].exe_count = 1;
+	memset(bad[11].exe[0], 'x', BM_NAME_LEN);
+	for (size_t i = 0; i < 12; i++)
 		assert_malformed(&bad[i], sizeof(bad[i]));
 	bad[0] = good;
 	bad[0].rule = BM_RULE_EXEC_REFUSED;
@@ -375,7 +386,10 @@ static void whatever_decodes_fits_the_schema(void **state)
 			random = random * 1664525 + 1013904223;
 			bytes[i] = (random >> 24) & 1 ? 0 : random >> 16;
 		}
-		event.comm[BM_COMM_LEN - 1] = '\0';
+		event.comm[BM_COMM_LEN - 1] = event.parent_comm[BM_COMM_LEN - 1] = '\0';
+		event.exe_count %= BM_EXE_NAMES + 1;
+		for (int i = 0; i < BM_EXE_NAMES; i++)
+			event.exe[i][BM_NAME_LEN - 1] = '\0';
 		event.file.wanted &= 7;
 		event.file.name_count %= BM_NAMES + 1;
 		/* That rule has one string in their place, which ends in the last of them. */
@@ -392,9 +406,17 @@ static void whatever_decodes_fits_the_schema(void **state)
 static void schema_can_refuse(void **state)
 {
 	struct bm_event event = file_event(NAMES("shadow", "etc", "/"));
-	autojson *lost = NULL, *json = decode(&event);
+	autojson *lost = NULL, *json = decode(&event), *suppressed = NULL;
 
 	(void)state;
+	assert_int_equal(bm_event_suppressed("b1", 7, 5, 3, 9, &suppressed), 0);
+	assert_true(fits_schema(suppressed, "suppressed"));
+	assert_string_equal(
+		json_object_to_json_string_ext(suppressed, JSON_C_TO_STRING_PLAIN |
+								   JSON_C_TO_STRING_NOSLASHESCAPE),
+		"{\"schema\":\"benchmon/1\",\"type\":\"suppressed\","
+		"\"time\":\"1970-01-01T00:00:00.000000005Z\",\"bench\":\"b1\","
+		"\"id\":7,\"first\":3,\"last\":9,\"count\":7}");
 	assert_int_equal(bm_event_lost("b1", 12, &lost), 0);
 	assert_true(fits_schema(lost, "lost"));
 	assert_false(fits_schema(lost, "event"));

@@ -21,31 +21,45 @@ static bool has_root(const struct bm_event_file *file)
 	       !strcmp(file->names[file->name_count - 1], "/");
 }
 
-const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_LEN])
+static const char *join(const char names[][BM_NAME_LEN], unsigned int count, bool truncated,
+			char *buf, size_t size)
 {
-	unsigned int left = file->name_count;
-	char *p = buf, *end = buf + BM_PATH_LEN;
+	bool rooted = !truncated && count && !strcmp(names[count - 1], "/");
+	unsigned int left = count;
+	char *p = buf, *end = buf + size;
 
 	*p = '\0';
-	/* As in /proc/PID/maps: no path can be this. */
-	if (!file->name_count && !file->inode)
-		p = stpcpy(p, "[anonymous]");
-	if (file->truncated)
+	if (truncated)
 		p = stpcpy(p, "...");
-	if (has_root(file)) {
+	if (rooted) {
 		left--;
 		if (!left)
 			p = stpcpy(p, "/");
 	}
 	while (left--) {
-		const char *name = file->names[left];
+		const char *name = names[left];
 		char shown[BM_NAME_LEN * 4 + 4];
 
 		/* What is below no root ("pipe:[4711]") is no path and must not look like one. */
-		p += snprintf(p, (size_t)(end - p), "%s%s%s", p != buf || has_root(file) ? "/" : "",
+		p += snprintf(p, (size_t)(end - p), "%s%s%s", p != buf || rooted ? "/" : "",
 			      bm_escape(name, shown, sizeof(shown)), name_cut(name) ? "..." : "");
 	}
 	return buf;
+}
+
+const char *bm_describe_path(const struct bm_event_file *file, char buf[BM_PATH_LEN])
+{
+	/* As in /proc/PID/maps: no path can be this. */
+	if (!file->name_count && !file->inode)
+		snprintf(buf, BM_PATH_LEN, "[anonymous]");
+	else
+		join(file->names, file->name_count, file->truncated, buf, BM_PATH_LEN);
+	return buf;
+}
+
+const char *bm_describe_exe(const struct bm_event *event, char buf[BM_EXE_LEN])
+{
+	return join(event->exe, event->exe_count, event->exe_truncated, buf, BM_EXE_LEN);
 }
 
 static bool is_v4(const __u8 address[16])
@@ -121,12 +135,24 @@ const char *bm_describe_subject(const struct bm_event *event, char *buf, size_t 
  * Names come from the Bench and the hint is made to be pasted into a root shell: what needs more
  * than single quotes, or would be read as SRC:DEST, gets no hint.
  */
-static const char *file_hint(const struct bm_event_file *file, const char *bench, char *buf)
+const char *bm_describe_file_hint(const char *path, bool writes, const char *bench,
+				  char buf[BM_HINT_LEN])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "/._+-@,=%";
-	char path[BM_PATH_LEN];
 	const char *quote;
+
+	if (strpbrk(path, "'\\:"))
+		return NULL;
+	quote = strspn(path, plain) == strlen(path) ? "" : "'";
+	snprintf(buf, BM_HINT_LEN, "benchmon grant %s file %s%s:%s%s", bench, quote, path,
+		 writes ? "rw" : "ro", quote);
+	return buf;
+}
+
+static const char *file_hint(const struct bm_event_file *file, const char *bench, char *buf)
+{
+	char path[BM_PATH_LEN];
 
 	if (!has_root(file) || file->name_count < 2 || !(file->wanted & (BM_R | BM_W)) ||
 	    file->wanted & BM_X)
@@ -135,12 +161,7 @@ static const char *file_hint(const struct bm_event_file *file, const char *bench
 		if (name_cut(file->names[i]) || !file->names[i][0])
 			return NULL;
 	bm_describe_path(file, path);
-	if (strpbrk(path, "'\\:"))
-		return NULL;
-	quote = strspn(path, plain) == strlen(path) ? "" : "'";
-	snprintf(buf, BM_HINT_LEN, "benchmon grant %s file %s%s:%s%s", bench, quote, path,
-		 file->wanted & BM_W ? "rw" : "ro", quote);
-	return buf;
+	return bm_describe_file_hint(path, file->wanted & BM_W, bench, buf);
 }
 
 /* Unspecified, loopback, link-local and multicast: what no profile may hold. */

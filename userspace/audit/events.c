@@ -77,8 +77,12 @@ static bool event_valid(const struct bm_event *event, size_t size)
 
 	if (event->hook >= BM_HOOK_MAX || event->verdict >= BM_VERDICT_MAX ||
 	    event->rule >= BM_RULE_MAX || event->error < 0 || event->error > ERRNO_MAX ||
-	    !memchr(event->comm, '\0', BM_COMM_LEN))
+	    !memchr(event->comm, '\0', BM_COMM_LEN) ||
+	    !memchr(event->parent_comm, '\0', BM_COMM_LEN) || event->exe_count > BM_EXE_NAMES)
 		return false;
+	for (unsigned int i = 0; i < event->exe_count; i++)
+		if (!memchr(event->exe[i], '\0', BM_NAME_LEN))
+			return false;
 	switch (kinds[event->hook]) {
 	case KIND_FILE:
 		/* One string instead of names, as the process gave it. */
@@ -107,16 +111,26 @@ static void add_uint(struct json_object *json, const char *key, uint64_t value)
 
 static int add_process(struct json_object *json, const struct bm_event *event)
 {
-	struct json_object *process = json_object_new_object();
-	char comm[BM_COMM_LEN * 4 + 4];
+	struct json_object *process = json_object_new_object(), *parent;
+	char comm[BM_COMM_LEN * 4 + 4], exe[BM_EXE_LEN];
 
 	if (!process)
 		return -ENOMEM;
+	bm_json_add(json, "process", process);
 	bm_json_add_int(process, "pid", event->pid);
 	bm_json_add_int(process, "tid", event->tid);
 	bm_json_add_int(process, "uid", event->uid);
 	bm_json_add_string(process, "comm", bm_escape(event->comm, comm, sizeof(comm)));
-	bm_json_add(json, "process", process);
+	if (event->inside)
+		bm_json_add_int(process, "inside", event->inside);
+	if (event->exe_count)
+		bm_json_add_string(process, "exe", bm_describe_exe(event, exe));
+	if (!event->parent)
+		return 0;
+	parent = json_object_new_object();
+	bm_json_add_int(parent, "pid", event->parent);
+	bm_json_add_string(parent, "comm", bm_escape(event->parent_comm, comm, sizeof(comm)));
+	bm_json_add(process, "parent", parent);
 	return 0;
 }
 
@@ -271,6 +285,7 @@ int bm_event_to_json(const void *record, size_t size, int64_t realtime_offset_ns
 	bm_json_add_string(json, "time",
 			   bm_time_format(event.time_ns + (uint64_t)realtime_offset_ns, time));
 	bm_json_add_string(json, "bench", bench_name);
+	bm_json_add_int(json, "id", event.bench);
 	add_uint(json, "seq", event.seq);
 	bm_json_add_string(json, "verdict", bm_verdict_name(event.verdict));
 	bm_json_add_string(json, "hook", bm_hook_name(event.hook));
@@ -299,6 +314,26 @@ int bm_event_lost(const char *bench_name, uint64_t count, struct json_object **r
 	bm_json_add_string(json, "type", "lost");
 	bm_json_add_string(json, "bench", bench_name);
 	add_uint(json, "count", count);
+	*ret = json;
+	return 0;
+}
+
+int bm_event_suppressed(const char *bench_name, uint32_t id, uint64_t realtime_ns, uint64_t first,
+			uint64_t last, struct json_object **ret)
+{
+	struct json_object *json = json_object_new_object();
+	char time[BM_TIME_LEN];
+
+	if (!json)
+		return -ENOMEM;
+	bm_json_add_string(json, "schema", SCHEMA);
+	bm_json_add_string(json, "type", "suppressed");
+	bm_json_add_string(json, "time", bm_time_format(realtime_ns, time));
+	bm_json_add_string(json, "bench", bench_name);
+	bm_json_add_int(json, "id", id);
+	add_uint(json, "first", first);
+	add_uint(json, "last", last);
+	add_uint(json, "count", last - first + 1);
 	*ret = json;
 	return 0;
 }

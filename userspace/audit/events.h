@@ -17,7 +17,10 @@
 int bm_event_to_json(const void *record, size_t size, int64_t realtime_offset_ns,
 		     const char *bench_name, struct json_object **ret);
 
-/* What stands in the stream for count events that could not be delivered. */
+/* What stands in the stream for the events first to last, which were counted and not delivered. */
+int bm_event_suppressed(const char *bench_name, uint32_t id, uint64_t realtime_ns, uint64_t first,
+			uint64_t last, struct json_object **ret);
+/* What a reader is told in place of count events that it was too slow for. */
 int bm_event_lost(const char *bench_name, uint64_t count, struct json_object **ret);
 
 #endif

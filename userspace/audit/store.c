@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "audit/store.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,27 +6,19 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "audit/events.h"
+#include "audit/history.h"
+#include "audit/store_internal.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/json.h"
 
-struct entry {
-	char *line;
-	uint64_t seq; /* 0: none */
-	uint32_t owner;
-	char bench[BM_BENCH_NAME_LEN];
-};
+#define JSON_LINE (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 
-struct bm_store {
-	int dirfd;
-	int fd;
-	uint64_t added; /* position of the next entry; position % BM_STORE_EVENTS is its place */
-	uint64_t unwritten;
-	int64_t file_max;
-	struct bm_reader *readers;
-	struct entry entries[BM_STORE_EVENTS];
-};
+static int write_line(struct bm_store *store, const char *line);
 
 static int open_file(int dirfd, int *ret)
 {
@@ -50,6 +40,53 @@ static int open_file(int dirfd, int *ret)
 	return 0;
 }
 
+/* The line becomes the store's. */
+static void remember(struct bm_store *store, char *line)
+{
+	struct entry *entry = &store->entries[store->added % BM_STORE_EVENTS];
+
+	if (entry->line) {
+		bm_readers_evict(store, entry);
+		free(entry->line);
+	}
+	entry->line = line;
+	entry->is = bm_line_of(line);
+	store->added++;
+}
+
+/* The file has it. */
+static void stored(struct bm_store *store, const struct bm_line *line)
+{
+	struct bm_told_of *of = line->id ? bm_told_add(&store->told, line->id) : NULL;
+
+	if (of && line->numbered && line->last > of->stored)
+		of->stored = line->last;
+}
+
+/* What is in the file: of its end the lines, of all the numbers. */
+static int look_back(struct bm_store *store)
+{
+	autohistory *history = NULL;
+	const char *text;
+	int r = bm_history_newest(store->dirfd, &history);
+
+	while (r == 0 && (text = bm_history_next(history))) {
+		struct bm_line line = bm_line_of(text);
+		char *copy;
+
+		bm_told_from_line(&store->told, text);
+		stored(store, &line);
+		if (!line.bench[0])
+			continue;
+		copy = strdup(text);
+		if (copy)
+			remember(store, copy);
+		else
+			r = -ENOMEM;
+	}
+	return r;
+}
+
 int bm_store_open(int dirfd, struct bm_store **ret, struct bm_error *err)
 {
 	struct bm_store *store = calloc(1, sizeof(*store));
@@ -58,10 +95,14 @@ int bm_store_open(int dirfd, struct bm_store **ret, struct bm_error *err)
 	if (!store)
 		return bm_fail_errno(err, ENOMEM, BM_STORE_NAME);
 	store->dirfd = dirfd;
-	store->file_max = BM_STORE_FILE_MAX;
+	store->limits = (struct bm_stored_limits){ BM_STORE_FILE_MAX, INT64_MAX, INT64_MAX };
+	store->packing = BM_PACKING_NONE;
+	store->busy = true;
 	r = open_file(dirfd, &store->fd);
+	if (r == 0)
+		r = look_back(store);
 	if (r < 0) {
-		free(store);
+		bm_store_close(store);
 		return bm_fail_errno(err, -r, BM_STORE_NAME);
 	}
 	*ret = store;
@@ -74,25 +115,46 @@ void bm_store_close(struct bm_store *store)
 		return;
 	for (size_t i = 0; i < BM_STORE_EVENTS; i++)
 		free(store->entries[i].line);
+	bm_pack_abandon(&store->packing, store->dirfd);
+	bm_told_done(&store->told);
 	bm_close(store->fd);
 	free(store);
 }
 
-void bm_store_limit(struct bm_store *store, int64_t bytes)
+void bm_store_limit(struct bm_store *store, const struct bm_stored_limits *limits)
 {
-	store->file_max = bytes;
+	store->limits = *limits;
+}
+
+/* The first line of a file makes those before it needless for whoever starts. */
+static int begin_file(struct bm_store *store)
+{
+	autojson *json = NULL;
+	struct stat st;
+
+	if (!store->told.count || fstat(store->fd, &st) < 0 || st.st_size)
+		return 0;
+	json = bm_told_to_json(&store->told);
+	return write_line(store, json_object_to_json_string_ext(json, JSON_LINE));
 }
 
 int bm_store_reopen(struct bm_store *store)
 {
+	int r;
+
+	store->rotations++;
 	bm_close(TAKE_FD(store->fd));
-	return open_file(store->dirfd, &store->fd);
+	r = open_file(store->dirfd, &store->fd);
+	return r < 0 ? r : begin_file(store);
 }
 
 static int rotate(struct bm_store *store)
 {
-	if (renameat(store->dirfd, BM_STORE_NAME, store->dirfd, BM_STORE_ROTATED) < 0)
-		return -errno;
+	int r = bm_stored_rotate(store->dirfd);
+
+	if (r < 0)
+		return r;
+	store->busy = true;
 	return bm_store_reopen(store);
 }
 
@@ -107,17 +169,8 @@ static int write_line(struct bm_store *store, const char *line)
 	ssize_t n;
 	int r;
 
-	r = store->fd < 0 ? bm_store_reopen(store) : 0;
-	if (r < 0)
-		return r;
 	if (fstat(store->fd, &st) < 0)
 		return -errno;
-	if (st.st_size && st.st_size + (off_t)len + 1 > store->file_max) {
-		r = rotate(store);
-		if (r < 0)
-			return r;
-		st.st_size = 0;
-	}
 	n = writev(store->fd, iov, 2);
 	if (n == (ssize_t)len + 1)
 		return 0;
@@ -128,52 +181,59 @@ static int write_line(struct bm_store *store, const char *line)
 	return r;
 }
 
-static bool matches(const struct bm_reader *reader, const struct entry *entry)
+static int make_room(struct bm_store *store, size_t len)
 {
-	return (!reader->owner || reader->owner == entry->owner) &&
-	       (!reader->bench[0] || !strcmp(reader->bench, entry->bench)) &&
-	       (!entry->seq || entry->seq > reader->since);
+	struct stat st;
+	int r = store->fd < 0 ? bm_store_reopen(store) : 0;
+
+	if (r < 0)
+		return r;
+	if (fstat(store->fd, &st) < 0)
+		return -errno;
+	return st.st_size && st.st_size + (off_t)len + 1 > store->limits.file_bytes ? rotate(store)
+										    : 0;
 }
 
-/* The oldest entry makes room; a reader that has not come to it will never see it. */
-static void evict(struct bm_store *store, struct entry *entry)
+/* Numbers that could not be written when they came. */
+static int write_missing(struct bm_store *store, const struct bm_line *line)
 {
-	uint64_t position = store->added - BM_STORE_EVENTS;
+	struct bm_told_of *of = line->id ? bm_told_find(&store->told, line->id) : NULL;
+	autojson *json = NULL;
+	int r;
 
-	for (struct bm_reader *r = store->readers; r; r = r->next) {
-		if (r->position > position)
-			continue;
-		if (matches(r, entry))
-			r->missed++;
-		r->position = position + 1;
-	}
-	free(entry->line);
+	if (!of || !line->numbered || line->first <= of->stored + 1)
+		return 0;
+	r = bm_event_suppressed(line->bench, line->id, bm_now_ns(CLOCK_REALTIME), of->stored + 1,
+				line->first - 1, &json);
+	if (r == 0)
+		r = write_line(store, json_object_to_json_string_ext(json, JSON_LINE));
+	if (r == 0)
+		of->stored = line->first - 1;
+	return r;
 }
 
 int bm_store_add(struct bm_store *store, struct json_object *event)
 {
-	struct entry *entry = &store->entries[store->added % BM_STORE_EVENTS];
-	struct json_object *seq = bm_json_get(event, "seq", json_type_int);
-	struct json_object *owner = bm_json_get(event, "owner", json_type_int);
-	const char *text, *bench = bm_json_string(event, "bench");
-	char *line;
+	const char *text = json_object_to_json_string_ext(event, JSON_LINE);
+	char *line = text ? strdup(text) : NULL;
+	struct bm_line is;
 	int r;
 
-	text = json_object_to_json_string_ext(event, JSON_C_TO_STRING_PLAIN |
-							     JSON_C_TO_STRING_NOSLASHESCAPE);
-	line = text ? strdup(text) : NULL;
 	if (!line)
 		return -ENOMEM;
-	if (entry->line)
-		evict(store, entry);
-	entry->line = line;
-	entry->seq = seq ? json_object_get_uint64(seq) : 0;
-	entry->owner = owner ? (uint32_t)json_object_get_int64(owner) : 0;
-	snprintf(entry->bench, sizeof(entry->bench), "%s", bench ?: "");
-	store->added++;
-	r = write_line(store, line);
-	if (r < 0)
+	is = bm_line_of(line);
+	if (is.id)
+		bm_told_add(&store->told, is.id);
+	r = make_room(store, strlen(line));
+	if (r == 0)
+		r = write_missing(store, &is);
+	if (r == 0)
+		r = write_line(store, line);
+	if (r == 0)
+		stored(store, &is);
+	else
 		store->unwritten++;
+	remember(store, line);
 	return r;
 }
 
@@ -182,64 +242,34 @@ uint64_t bm_store_unwritten(const struct bm_store *store)
 	return store->unwritten;
 }
 
-void bm_reader_attach(struct bm_reader *reader, struct bm_store *store, const char *bench,
-		      uint64_t since)
+uint64_t bm_store_told(const struct bm_store *store, uint32_t id)
 {
-	*reader = (struct bm_reader){ .store = store, .since = since, .next = store->readers };
-	snprintf(reader->bench, sizeof(reader->bench), "%s", bench ?: "");
-	if (store->added > BM_STORE_EVENTS)
-		reader->position = store->added - BM_STORE_EVENTS;
-	store->readers = reader;
+	const struct bm_told_of *of = bm_told_find(&store->told, id);
+
+	return of ? of->stored : 0;
 }
 
-void bm_reader_only(struct bm_reader *reader, uint32_t owner)
+void bm_store_forget(struct bm_store *store, uint32_t id)
 {
-	reader->owner = owner;
+	bm_told_remove(&store->told, id);
 }
 
-uint64_t bm_store_position(const struct bm_store *store)
+void bm_store_keep(struct bm_store *store, bool (*alive)(void *ctx, uint32_t id), void *ctx)
 {
-	return store->added;
+	for (size_t i = store->told.count; i > 0; i--)
+		if (!alive(ctx, store->told.list[i - 1].id))
+			bm_told_remove(&store->told, store->told.list[i - 1].id);
 }
 
-void bm_reader_from(struct bm_reader *reader, uint64_t position)
+bool bm_store_busy(const struct bm_store *store)
 {
-	if (position > reader->position)
-		reader->position = position;
+	return store->busy;
 }
 
-void bm_reader_skip(struct bm_reader *reader)
+void bm_store_work(struct bm_store *store)
 {
-	reader->position = reader->store->added;
-	reader->missed = 0;
-}
-
-void bm_reader_detach(struct bm_reader *reader)
-{
-	struct bm_reader **p;
-
-	if (!reader->store)
-		return;
-	for (p = &reader->store->readers; *p && *p != reader; p = &(*p)->next)
-		;
-	if (*p)
-		*p = reader->next;
-	reader->store = NULL;
-}
-
-bool bm_reader_next(struct bm_reader *reader, const char **ret_line, uint64_t *ret_missed)
-{
-	struct bm_store *store = reader->store;
-
-	while (reader->position < store->added) {
-		struct entry *entry = &store->entries[reader->position++ % BM_STORE_EVENTS];
-
-		if (!matches(reader, entry))
-			continue;
-		*ret_line = entry->line;
-		*ret_missed = reader->missed;
-		reader->missed = 0;
-		return true;
-	}
-	return false;
+	if (store->busy)
+		store->busy = bm_pack(&store->packing, store->dirfd) > 0;
+	if (!store->busy)
+		bm_stored_prune(store->dirfd, &store->limits);
 }

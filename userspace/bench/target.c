@@ -254,11 +254,16 @@ static int rebase(int root, struct bm_mounts *mounts)
 	return 0;
 }
 
+int bm_target_mountinfo(const struct bm_target *target, int *ret_fd, struct bm_error *err)
+{
+	return bm_helper(open_mountinfo, (void *)(uintptr_t)target, ret_fd, err);
+}
+
 int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err)
 {
 	autoclose fd = -1;
 	char *text;
-	int r = bm_helper(open_mountinfo, (void *)(uintptr_t)target, &fd, err);
+	int r = bm_target_mountinfo(target, &fd, err);
 
 	if (r < 0)
 		return r;

@@ -50,6 +50,8 @@ bool bm_target_is_hosts(const struct bm_target *target, enum bm_namespace kind);
 /* What is mounted in it, as seen from its root. */
 struct bm_mounts;
 int bm_target_mounts(const struct bm_target *target, struct bm_mounts *ret, struct bm_error *err);
+/* Its mountinfo, to be read whenever. It holds the namespace. */
+int bm_target_mountinfo(const struct bm_target *target, int *ret_fd, struct bm_error *err);
 /* Accepts what is closed already. */
 void bm_target_close(struct bm_target *target);
 #define autotarget __attribute__((cleanup(bm_target_close))) struct bm_target

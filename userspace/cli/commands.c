@@ -67,10 +67,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 };
 
 const char *const cli_formats[FORMAT_MAX] = {
-	[FORMAT_TEXT] = "text",
-	[FORMAT_JSON] = "json",
-	[FORMAT_COMPACT] = "compact",
-	[FORMAT_NAMES] = "names",
+	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json",   [FORMAT_COMPACT] = "compact",
+	[FORMAT_OCSF] = "ocsf", [FORMAT_NAMES] = "names",
 };
 
 const char *const cli_sections[SECTION_MAX] = {
@@ -102,7 +100,7 @@ const struct cli_command cli_commands[] = {
 	  PROCESS, 0, 1, 1, true,
 	  { { "BENCH", PROCESS, "-- CMD [ARG...]" } } },
 	{ "events", cmd_events, SECTION_WORK, "shows what was denied",
-	  OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), 1u << FORMAT_COMPACT, 0, 0, false,
+	  OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), 1u << FORMAT_COMPACT | 1u << FORMAT_OCSF, 0, 0, false,
 	  { { "", OPT(FOLLOW) | OPT(BENCH) | OPT(SINCE), NULL } } },
 	{ "create", cmd_create, SECTION_BENCH, "makes a Bench that has nothing",
 	  ROOT | MODES | LIMITS, 0, 0, 1, false,

@@ -79,6 +79,7 @@ enum cli_format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
 	FORMAT_COMPACT, /* events: the same as text */
+	FORMAT_OCSF,    /* events */
 	FORMAT_NAMES,   /* ls, for the completion; never starts a daemon */
 	FORMAT_MAX,
 };

@@ -39,7 +39,7 @@ void cli_denials_add(struct cli_denials *denials, struct json_object *event)
 	struct cli_denial *grown;
 	int64_t lost = 0;
 
-	if (type && !strcmp(type, "lost")) {
+	if (type && (!strcmp(type, "lost") || !strcmp(type, "suppressed"))) {
 		if (bm_json_int(event, "count", &lost) == 0 && lost > 0)
 			denials->lost += (uint64_t)lost;
 		return;

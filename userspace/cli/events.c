@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "cli/cli.h"
+#include "cli/ocsf.h"
 #include "cli/parse.h"
 #include "cli/signals.h"
 #include "cli/stream.h"
@@ -30,6 +31,23 @@ static int await(int socket, struct bm_error *err)
 	}
 }
 
+static void print(const struct cli *cli, struct json_object *event)
+{
+	autojson *ocsf = NULL;
+
+	switch (cli->format) {
+	case FORMAT_JSON:
+		cli_print_json(stdout, event);
+		break;
+	case FORMAT_OCSF:
+		ocsf = cli_ocsf(event);
+		cli_print_json(stdout, ocsf);
+		break;
+	default:
+		cli_event_print(stdout, event);
+	}
+}
+
 static int copy(struct cli *cli, int socket, bool follow, struct bm_error *err)
 {
 	for (;;) {
@@ -40,10 +58,7 @@ static int copy(struct cli *cli, int socket, bool follow, struct bm_error *err)
 			r = cli_events_next(socket, &event, err);
 		if (r <= 0)
 			return r;
-		if (cli->format == FORMAT_JSON)
-			cli_print_json(stdout, event);
-		else
-			cli_event_print(stdout, event);
+		print(cli, event);
 		if (follow && fflush(stdout) < 0)
 			return errno == EPIPE ? 0 : bm_fail_errno(err, errno, "standard output");
 	}

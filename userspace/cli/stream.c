@@ -82,6 +82,18 @@ static void print_lost(FILE *out, struct json_object *event)
 		cli_show_key(event, "count", count, sizeof(count)), cli_colour_end(out));
 }
 
+/* TIME  BENCH#2049-10000  SUPPRESSED 7952 events: ... */
+static void print_suppressed(FILE *out, struct json_object *event)
+{
+	char bench[CLI_SHORT], first[CLI_SHORT], last[CLI_SHORT], count[CLI_SHORT];
+
+	fprintf(out, "  %s#%s-%s  %sSUPPRESSED %s events: the counters still have them%s\n",
+		cli_show_key(event, "bench", bench, sizeof(bench)),
+		cli_show_key(event, "first", first, sizeof(first)),
+		cli_show_key(event, "last", last, sizeof(last)), cli_colour(out, COLOUR_YELLOW),
+		cli_show_key(event, "count", count, sizeof(count)), cli_colour_end(out));
+}
+
 /* TIME  GRANT  CALL POST /v1/messages 200 of model, 512 out, 20480 back, 2300 ms */
 static void print_call(FILE *out, struct json_object *event)
 {
@@ -135,6 +147,10 @@ void cli_event_print(FILE *out, struct json_object *event)
 		fprintf(out, "%12s", "");
 	if (type && !strcmp(type, "call")) {
 		print_call(out, event);
+		return;
+	}
+	if (type && !strcmp(type, "suppressed")) {
+		print_suppressed(out, event);
 		return;
 	}
 	fprintf(out, "  %s#%s  %s%s%s %s", cli_show_key(event, "bench", bench, sizeof(bench)),

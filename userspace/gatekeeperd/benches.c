@@ -166,7 +166,6 @@ static int make(struct daemon *d, const struct connection *c, const struct pendi
 	bench->limits = m->limits;
 	bench->seconds = m->seconds;
 	box.name = bench->name;
-	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
 	r = create(d, bench, &box, ask, err);
 	if (r < 0) {
@@ -320,7 +319,6 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->pid = chosen.pid;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);
-	bench->first_event = bm_store_position(d->store);
 	now_text(bench->created);
 	r = attach(d, bench, &chosen, adoption, err);
 	if (r < 0) {

@@ -167,6 +167,9 @@ void broker_call(struct daemon *d, const struct bench *bench, struct grant *g,
 	bm_json_add_string(event, "schema", "benchmon/1");
 	bm_json_add_string(event, "time", bm_time_format(bm_now_ns(CLOCK_REALTIME), now));
 	bm_json_add_string(event, "bench", bench->name);
+	bm_json_add_int(event, "id", bench->id);
+	/* It has no number of the kernel's: behind which of those it stands. */
+	bm_json_add_int(event, "after", (int64_t)bench->events.told);
 	bm_json_add_string(event, "type", "call");
 	bm_json_add_string(event, "grant", id);
 	bm_json_add_string(event, "broker", g->broker->name);
@@ -180,6 +183,8 @@ void broker_call(struct daemon *d, const struct bench *bench, struct grant *g,
 	add_text(event, "refused", call, WORD_LEN);
 	add_text(event, "cut", call, WORD_LEN);
 	add_number(event, "hidden", call);
+	if (bench->owner)
+		bm_json_add_int(event, "owner", bench->owner);
 	g->broker->count.calls++;
 	g->broker->count.refused += bm_json_string(event, "refused") != NULL;
 	bm_store_add(d->store, event);

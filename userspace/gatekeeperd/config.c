@@ -27,6 +27,8 @@ const struct config config_default = {
 	.max_requests_each = 8,
 	.max_receipts_per_user = BM_RECEIPTS_EACH,
 	.events_max_bytes = 16 << 20,
+	.events_total_bytes = 256 << 20,
+	.events_max_days = 90,
 };
 
 static const struct {
@@ -46,6 +48,8 @@ static const struct {
 	{ "max_receipts_per_user", offsetof(struct config, max_receipts_per_user), 16,
 	  BM_RECEIPTS_ALL },
 	{ "events_max_bytes", offsetof(struct config, events_max_bytes), 65536, 1 << 30 },
+	{ "events_total_bytes", offsetof(struct config, events_total_bytes), 65536, 1ll << 40 },
+	{ "events_max_days", offsetof(struct config, events_max_days), 1, 36500 },
 };
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
@@ -101,6 +105,7 @@ static const struct {
 } groups[] = {
 	{ "operators", offsetof(struct config, operators), offsetof(struct config, operators_gid) },
 	{ "agents", offsetof(struct config, agents), offsetof(struct config, agents_gid) },
+	{ "metrics", offsetof(struct config, metrics), offsetof(struct config, metrics_gid) },
 };
 
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))

@@ -20,7 +20,8 @@ struct config {
 	enum log_level log_level;
 	char operators[33]; /* a group, whose members are operators beside root; "": none */
 	char agents[33];    /* a group, whose members may ask; "": none */
-	gid_t operators_gid, agents_gid; /* config_resolve() */
+	char metrics[33];   /* a group, whose members may read the metrics; "": none */
+	gid_t operators_gid, agents_gid, metrics_gid; /* config_resolve() */
 	int64_t max_connections;
 	int64_t max_connections_per_user; /* but root */
 	int64_t max_benches_per_user;     /* the same */
@@ -32,6 +33,8 @@ struct config {
 	int64_t max_requests_per_user; /* and for all Benches of one owner */
 	int64_t max_receipts_per_user; /* that are kept */
 	int64_t events_max_bytes;      /* of the file of events, before it is rotated */
+	int64_t events_total_bytes; /* of those that were rotated, before the oldest is removed */
+	int64_t events_max_days;    /* such a one is kept */
 };
 
 extern const struct config config_default;

@@ -57,6 +57,7 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->revoking = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
+	free(TAKE_PTR(c->unsent));
 	if (c->execution)
 		execution_abandon(c->execution);
 	c->execution = NULL;

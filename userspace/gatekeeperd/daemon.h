@@ -84,6 +84,8 @@ struct connection {
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;
+	char *unsent; /* a line, and how many were missed before it, that found no room */
+	uint64_t unsent_missed;
 	/* exec */
 	struct execution *execution;
 	/* The request that it waits for; number 0: it does not. */
@@ -113,6 +115,9 @@ enum daemon_timer {
 	TIMER_ENDING,
 	TIMER_ASKS,
 	TIMER_BROKER,
+	TIMER_EVENTS,
+	TIMER_STORE,
+	TIMER_METRICS,
 	DAEMON_TIMERS
 };
 
@@ -123,6 +128,7 @@ struct daemon {
 	struct bm_kernel *kernel;
 	struct bm_ledger *ledger;
 	struct bm_store *store;
+	struct places host; /* its mounts, as they were when the daemon had none of its own */
 	int state_dir, log_dir;
 	int starting; /* main.c: locked until it can be asked, or can't */
 	int epoll;
@@ -199,6 +205,14 @@ void streams_wake(struct daemon *d);
 void stream_continue(struct daemon *d, struct connection *c);
 void on_ring(struct daemon *d, struct watch *w, uint32_t events);
 void on_record(void *ctx, const void *record, size_t size);
+/* What has happened by now is told, or counted as suppressed. */
+void streams_settle(struct daemon *d);
+/* The same, by itself: TIMER_EVENTS; and TIMER_STORE: old files are compressed and removed. */
+void streams_review(struct daemon *d);
+/* When the Benches are restored: what an earlier daemon has left is told. */
+void streams_begin(struct daemon *d);
+/* Of a Bench that has left the kernel, whose last event was that number. */
+void streams_end(struct daemon *d, struct bench *bench, uint64_t last);
 
 /* connection.c */
 void on_connection(struct daemon *d, struct watch *w, uint32_t events);

@@ -110,6 +110,7 @@ void inits_bury(struct daemon *d)
 static void bench_release(struct daemon *d, struct bench *bench)
 {
 	bm_target_close(&bench->target);
+	places_close(&bench->places);
 	for (struct init_watch *init = d->inits; init; init = init->next)
 		if (init->bench == bench->id)
 			unwatch_init(d, init);
@@ -330,7 +331,7 @@ static int clear_own(const struct bench *bench, const struct bm_foreign_list *fo
 static void take_down(struct daemon *d, struct bench *bench)
 {
 	door_close(d, bench);
-	bm_bench_leave(d->kernel, bench->id, NULL);
+	bm_bench_leave(d->kernel, bench->id, NULL, NULL);
 	bench_nft_end(bench, NULL);
 }
 
@@ -455,6 +456,7 @@ static int let_go(struct bench *bench, struct bm_error *err)
 /* The kernel side and what was made for it; each step finds nothing to do when done again. */
 static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err)
 {
+	struct bm_stats last = {};
 	int r = 0;
 
 	bench->tearing = true;
@@ -469,10 +471,12 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 	if (r == 0 && bench->linked)
 		r = bm_link_destroy(bench->id, err);
 	/* The last denials still find the Bench's name. */
-	bm_events_consume(d->kernel);
+	streams_settle(d);
 	receipt_denials(d, bench);
 	if (r == 0)
-		r = bm_bench_leave(d->kernel, bench->id, err);
+		r = bm_bench_leave(d->kernel, bench->id, &last, err);
+	if (r == 0)
+		streams_end(d, bench, last.seq);
 	STEP(TEAR_DOWN_LEFT);
 	if (r == 0 && bench->origin == ORIGIN_ATTACHED)
 		r = let_go(bench, err);

@@ -33,6 +33,7 @@
 #include "gatekeeperd/ending.h"
 #include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/lifetime.h"
+#include "gatekeeperd/metrics.h"
 #include "gatekeeperd/recall.h"
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/rubbish.h"
@@ -84,8 +85,10 @@ static void end_start(struct daemon *d)
  * seen on the host, and they end with the daemon where it has no time to unmount them. What the
  * host mounts later still arrives here.
  */
-static int own_mounts(struct bm_error *err)
+static int own_mounts(struct daemon *d, struct bm_error *err)
 {
+	/* What it is opened in, it goes on to tell of. */
+	places_watch(&d->host, open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return bm_fail_errno(err, errno, "mount namespace of its own");
 	bm_pins_forget();
@@ -157,6 +160,8 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	endings_review(d);
 	brokers_review(d);
 	asks_review(d);
+	streams_review(d);
+	metrics_review(d);
 }
 
 static int watch_timer(struct daemon *d, struct bm_error *err)
@@ -200,8 +205,12 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	if (r == 0)
 		r = bm_store_open(d->log_dir, &d->store, err);
 	if (r == 0) {
-		bm_store_limit(d->store, d->config.events_max_bytes);
-		r = own_mounts(err);
+		const struct bm_stored_limits limits = { d->config.events_max_bytes,
+							 d->config.events_total_bytes,
+							 d->config.events_max_days * 86400 };
+
+		bm_store_limit(d->store, &limits);
+		r = own_mounts(d, err);
 	}
 	if (r == 0)
 		r = start_launcher(d, err);
@@ -229,6 +238,8 @@ static int start(struct daemon *d, const char *socket_path, struct bm_error *err
 	r = daemon_watch(d, &d->ring, EPOLLIN);
 	if (r < 0)
 		return bm_fail_errno(err, -r, "event ring");
+	streams_begin(d);
+	metrics_begin(d);
 	rubbish_collect(d);
 	r = doors_begin(d, err);
 	if (r == 0)
@@ -311,6 +322,7 @@ static void finish(struct daemon *d)
 	service_end(&d->service);
 	bm_kernel_close(d->kernel);
 	bm_store_close(d->store);
+	places_close(&d->host);
 	bm_ledger_close(d->ledger);
 	bm_close(d->state_dir);
 	bm_close(d->log_dir);
@@ -371,6 +383,7 @@ int main(int argc, char **argv)
 {
 	struct daemon d = { .config = config_default,
 			    .service = SERVICE_NONE,
+			    .host.fd = -1,
 			    .state_dir = -1,
 			    .log_dir = -1,
 			    .starting = -1,

@@ -188,6 +188,7 @@ struct bench *model_add(struct model *model, const char *name, uint32_t id)
 	bench->agent = BENCH_NO_AGENT;
 	bench->maps.userns = -1;
 	bench->target = BM_TARGET_NONE;
+	bench->places = PLACES_NONE;
 	if (id > model->last_bench)
 		model->last_bench = id;
 	*(model->last ? &model->last->next : &model->benches) = bench;
@@ -224,6 +225,7 @@ void model_remove(struct model *model, struct bench *bench)
 		bench_remove_closed(bench, bench->closed);
 	bm_cgroup_close(&bench->cgroup);
 	bm_target_close(&bench->target);
+	places_close(&bench->places);
 	bm_close(bench->net);
 	bm_close(bench->maps.userns);
 	json_object_put(bench->detached);
@@ -231,6 +233,7 @@ void model_remove(struct model *model, struct bench *bench)
 	json_object_put(bench->outputs);
 	json_object_put(bench->denials);
 	json_object_put(bench->standing);
+	bm_order_done(&bench->events);
 	hosts_done(&bench->announced);
 	free(bench);
 }
@@ -583,19 +586,4 @@ int grant_from_json(struct json_object *json, struct grant **ret)
 	}
 	*ret = TAKE_PTR(g);
 	return 0;
-}
-
-uint64_t pid_start_time(pid_t pid)
-{
-	autofree char *text = NULL;
-	char path[64], *p;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (bm_read_file(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return 0;
-	/* comm may hold anything, also ") ": the last one ends it. */
-	p = strrchr(text, ')');
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	return p ? strtoull(p + 1, NULL, 10) : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "audit/order.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "bench/cgroup.h"
@@ -16,6 +17,7 @@
 #include "bench/userns.h"
 #include "gatekeeperd/backoff.h"
 #include "gatekeeperd/bucket.h"
+#include "gatekeeperd/places.h"
 #include "network/address.h"
 #include "policy/seal.h"
 
@@ -144,7 +146,12 @@ struct bench {
 	bool linked;                  /* has a veth pair of ours */
 	bool named;                   /* and an /etc/hosts */
 	bool told;                    /* and an /etc/benchmon.env */
-	uint64_t first_event;         /* place in the store; what stands before is a namesake's */
+	struct places places;         /* its mounts, once something in them was denied */
+	bool placed;                  /* that was tried */
+	struct bm_order events;       /* of its own, in the order of their numbers */
+	bool resumed;                 /* what was told of them before this daemon is known */
+	uint64_t settling;            /* streams.c: up to this number, just now */
+	bool stirred;                 /* some came since it was last seen that all are told */
 	struct json_object *detached; /* its volumes, as the ledger has them; NULL */
 	struct json_object
 		*standing; /* record.h: what the next file of the ledger says again, texts */

@@ -184,9 +184,9 @@ static struct json_object *first_denials(struct daemon *d, const struct bench *b
 
 	bm_reader_attach(&reader, d->store, bench->name, 0);
 	bm_reader_only(&reader, bench->owner);
-	bm_reader_from(&reader, bench->first_event);
+	bm_reader_of(&reader, bench->id);
 	while (json_object_array_length(list) < RECEIPT_DENIALS &&
-	       bm_reader_next(&reader, &line, &missed)) {
+	       bm_reader_next(&reader, &line, &missed) == BM_READER_LINE) {
 		const char *verdict;
 		struct json_object *event;
 

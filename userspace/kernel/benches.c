@@ -239,7 +239,7 @@ int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_
 			       "the cgroup is a Bench already");
 	r = enter(kernel, bench, cgroup, cgroup_id, level, flags, userns, err);
 	if (r < 0)
-		bm_bench_leave(kernel, bench, NULL);
+		bm_bench_leave(kernel, bench, NULL, NULL);
 	return r;
 }
 
@@ -265,7 +265,8 @@ static int drop_entries(struct bm_kernel *kernel, uint32_t bench)
 	return r == -ENOENT ? 0 : r;
 }
 
-int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err)
+int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret_last,
+		   struct bm_error *err)
 {
 	char path[PIN_PATH];
 	int r;
@@ -286,6 +287,9 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *er
 	if (r < 0)
 		return bm_fail_errno(err, -r, "remove %s", path);
 	STEP(LEAVE_UNPINNED);
+	/* Whoever was still counting has done so. */
+	if (ret_last && bm_kernel_settle() == 0)
+		bm_stats_get(kernel, bench, ret_last);
 	bpf_map_delete_elem(kernel->map.stats, &bench);
 	return 0;
 }

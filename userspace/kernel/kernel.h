@@ -171,7 +171,8 @@ int bm_kernel_settle(void);
 int bm_bench_enter(struct bm_kernel *kernel, uint32_t bench, int cgroup, uint64_t cgroup_id,
 		   uint32_t level, uint32_t flags, uint32_t userns, struct bm_error *err);
 /* Takes the Bench out of every table, and its pins away. 0 also when it is not there. */
-int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
+int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret_last,
+		   struct bm_error *err);
 /* 0 when the cgroup is in the table, as strict as flags, and every cgroup program is still
  * attached. */
 int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags,

@@ -129,7 +129,7 @@ case_terminated() {
 	# Two each time, of which some were denied when nobody listened.
 	same $((before + 4)) "$value" 'the number of denials'
 	# The log has them all, by number: what came while nobody listened waited in the kernel.
-	out=$(sed -n 's/.*"bench":"e1","seq":\([0-9]*\),.*/\1/p' /var/log/benchmon/events.jsonl |
+	out=$(sed -n 's/.*"bench":"e1","id":[0-9]*,"seq":\([0-9]*\),.*/\1/p' /var/log/benchmon/events.jsonl |
 		awk '$1 == 1 { all = "" } { all = all $1 "\n" } END { printf "%s", all }')
 	same "$(seq "$(grep -c . <<<"$out")")" "$out" 'the numbers of its events'
 	# And by a crash, at rest.
