@@ -82,9 +82,10 @@ struct grant {
 	uint64_t expiry_ns;  /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
 	uint64_t expires_ns; /* the same of CLOCK_REALTIME, for people */
 	uint32_t confirmed_uid;
-	char confirmed_how[8];
-	bool with_secret; /* confirmed beside one, or as one beside a broker */
-	uint32_t ask;     /* the number of the request that it answers; 0: of none */
+	char confirmed_how[6]; /* tty, yes */
+	bool with_secret;      /* confirmed beside one, or as one beside a broker */
+	bool report;           /* on_revoke: what maps it is told and lives */
+	uint32_t ask;          /* the number of the request that it answers; 0: of none */
 	/* file */
 	char *source, *dest; /* NULL but for these */
 	bool writable, directory, idmap;
@@ -94,7 +95,6 @@ struct grant {
 	bool unscanned; /* it was not searched for secrets to its end */
 	bool secret;    /* what is granted is, or has in it, what must never leave */
 	uint64_t object, device, inode;
-	bool report; /* on_revoke: what maps it is told and lives */
 	/* Ids of its mounts when they were taken away: what is held through them, was granted. */
 	uint64_t mounts[GRANT_MOUNTS];
 	struct except *excepts;
