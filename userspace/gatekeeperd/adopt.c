@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/step.h"
 #include "bench/relocate.h"
+#include "gatekeeperd/grant_file.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/peer.h"
 #include "gatekeeperd/secrets.h"
@@ -215,7 +216,7 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	if (r == 0)
 		r = peer_may(c, p->fd, p->writable, err);
 	if (r == 0)
-		r = grant_check_file(d, bench, p->dest, p->fd, &p->source, &over, err);
+		r = grant_file_check(d, bench, p->dest, p->fd, &p->source, &over, err);
 	if (r == 0)
 		r = secrets_prepare(d, c, bench, p, err);
 	if (r < 0) {

@@ -231,9 +231,6 @@ static inline bool source_same(const struct bm_source *a, const struct bm_source
 /* benches.c: the Bench that has been shown is made; ask: who asked for it. */
 int making_confirm(struct daemon *d, struct connection *c, struct ask *ask, const char *how,
 		   struct json_object **ret_reply, struct bm_error *err);
-/* grant.c: whether it may appear there, and is not granted or the Bench's own already. */
-int grant_check_file(struct daemon *d, struct bench *bench, const char *dest, int fd,
-		     const struct bm_source *s, bool *ret_over, struct bm_error *err);
 /* Takes over reply; closes a connection that doesn't take it. */
 void connection_reply(struct daemon *d, struct connection *c, struct json_object *reply);
 /* The same, with an fd beside it, which stays the caller's. */
