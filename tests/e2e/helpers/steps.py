@@ -272,8 +272,7 @@ def with_outputs():
 
 def restart():
     daemon.end(signal.SIGKILL)
-    daemon.start()
-    if daemon.process.poll() is None:
+    if daemon.start() == "ok":
         with Client() as client:
             asked(client, "version")
 
