@@ -1,5 +1,6 @@
 """A gatekeeperd of `make STEPS=1` that dies where it is told to, and what there is beside it."""
 import os
+import re
 import signal
 import subprocess
 
@@ -85,8 +86,11 @@ RECALL = {f"path /sys/fs/bpf/benchmon/links/{name}" for name in (
 
 def things():
     """What machine.py finds, but files of the ledger, and the mounts of the Bench that stays: they are
-    the view of the daemon that made it, and end with that."""
+    the view of the daemon that made it, and end with that. Its id and its processes are others where
+    it had to be made again."""
     found = set()
+    with Client() as client:
+        number = client.ask("show", bench="s1")["bench"]["id"]
     for line in machine.state(str(os.getppid())):
         if line.startswith(("gatekeeperd has", "path /var/lib/benchmon/ledger", f"path {RUN}")):
             continue
@@ -94,6 +98,10 @@ def things():
             continue
         if line.startswith("process ") and line.split()[2] in ("gatekeeperd", "steps"):
             continue
-        if line not in RECALL:
-            found.add(line)
+        if line in RECALL:
+            continue
+        if line.startswith("process ") and "/benchmon/s1" in machine.read(
+                f"/proc/{line.split()[1]}/cgroup"):
+            line = f"process of s1: {line.split()[2]}"
+        found.add(re.sub(rf"/{number}(?=/|$)", "/s1", line))
     return found
