@@ -23,6 +23,7 @@ static void within_bounds(const struct config *c)
 	MUST(c->max_connections >= 2 * CONFIG_RESERVED && c->max_connections <= 4096);
 	MUST(c->max_connections_per_user >= 1 && c->max_connections_per_user <= 4096);
 	MUST(c->max_benches_per_user >= 1 && c->max_benches_per_user <= 4096);
+	MUST(c->max_grants_per_user >= 1 && c->max_grants_per_user <= 262144);
 	MUST(c->max_requests_per_user >= 1 && c->max_requests_per_user <= 1024);
 	MUST(c->max_receipts_per_user >= 16 && c->max_receipts_per_user <= 2048);
 	MUST(c->idle_seconds >= 5 && c->idle_seconds <= 86400);

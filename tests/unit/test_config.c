@@ -31,7 +31,7 @@ static void all_of_it(void **state)
 	static const char text[] =
 		"{\"log_level\":\"debug\",\"operators\":\"bench-ops\",\"agents\":\"bots\","
 		"\"max_connections\":32,\"max_connections_per_user\":4096,"
-		"\"max_benches_per_user\":4096,\"idle_seconds\":5,"
+		"\"max_benches_per_user\":4096,\"max_grants_per_user\":262144,\"idle_seconds\":5,"
 		"\"confirm_seconds\":86400,"
 		"\"request_seconds\":86400,\"max_requests\":1024,\"max_requests_per_user\":1024,"
 		"\"max_requests_each\":64,\"max_receipts_per_user\":2048,"
@@ -111,6 +111,7 @@ static void refused(void **state)
 		{ "{\"max_requests_each\":65}", "from 1 to 64" },
 		{ "{\"max_requests_per_user\":0}", "from 1 to 1024" },
 		{ "{\"max_benches_per_user\":0}", "from 1 to 4096" },
+		{ "{\"max_grants_per_user\":262145}", "from 1 to 262144" },
 		{ "{\"max_receipts_per_user\":15}", "from 16 to 2048" },
 		{ "{\"events_max_bytes\":65535}", "from 65536 to 1073741824" },
 		{ "{\"events_max_bytes\":{}}", "from 65536 to 1073741824" },
@@ -263,7 +264,7 @@ static void the_schema_is_understood(void **state)
 		(void)key;
 		schema_keywords(rules);
 	}
-	assert_int_equal(json_object_object_length(known), 17);
+	assert_int_equal(json_object_object_length(known), 18);
 }
 
 static void levels(void **state)

@@ -89,6 +89,32 @@ static void of_a_user(void **state)
 	assert_int_equal(room_for_bench(&d, 0, NULL), 0);
 }
 
+/* All of their Benches together; root's are not counted. */
+static void of_a_users_grants(void **state)
+{
+	struct bench *one = add(1), *two = add(2), *roots = add(3), *other = add(4);
+	struct bm_error err = {};
+
+	(void)state;
+	d.config.max_grants_per_user = 10;
+	one->owner = two->owner = 1501;
+	other->owner = 1502;
+	one->grant_count = 6;
+	two->grant_count = 3;
+	roots->grant_count = 100;
+	assert_int_equal(room_for_grant(&d, one, NULL), 0);
+	assert_int_equal(room_for_grant(&d, roots, NULL), 0);
+	two->grant_count = 4;
+	assert_int_equal(room_for_grant(&d, one, &err), -ENOSPC);
+	assert_string_equal(err.rule, "user-limits");
+	assert_non_null(strstr(err.message, "uid 1501 have 10 grants"));
+	assert_non_null(strstr(err.remedy, "max_grants_per_user"));
+	assert_int_equal(room_for_grant(&d, two, NULL), -ENOSPC);
+	assert_int_equal(room_for_grant(&d, other, NULL), 0);
+	assert_int_equal(room_for_grant(&d, roots, NULL), 0);
+	one->grant_count = two->grant_count = roots->grant_count = 0;
+}
+
 /* By the lowest number that is free, wherever the others are. */
 static void of_descriptors(void **state)
 {
@@ -134,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(of_the_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(of_a_user, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_a_users_grants, setup, teardown),
 		cmocka_unit_test_setup_teardown(of_descriptors, setup, teardown),
 		cmocka_unit_test(of_grants),
 	};

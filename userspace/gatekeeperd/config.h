@@ -25,6 +25,7 @@ struct config {
 	int64_t max_connections;
 	int64_t max_connections_per_user; /* but root */
 	int64_t max_benches_per_user;     /* the same */
+	int64_t max_grants_per_user;      /* the same, in all of their Benches */
 	int64_t idle_seconds;      /* after which a connection that waits for nothing is closed */
 	int64_t confirm_seconds;   /* after which one that awaits a confirmation is */
 	int64_t request_seconds;   /* after which a request that nobody decided expires */

@@ -26,6 +26,7 @@
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/rule_four.h"
 #include "gatekeeperd/sealing.h"
+#include "gatekeeperd/room.h"
 #include "gatekeeperd/secrets.h"
 #include "gatekeeperd/secrets_search.h"
 
@@ -256,6 +257,8 @@ int request_confirm(struct daemon *d, struct connection *c, struct bm_message *m
 		return bm_fail(err, ENOENT, "confirmation", NULL, "Bench %s has ended meanwhile",
 			       c->pending.bench);
 	r = bench_usable(bench, err);
+	if (r == 0)
+		r = room_for_grant(d, bench, err);
 	if (r < 0)
 		return r;
 	g = grant_of_pending(bench, c, how);

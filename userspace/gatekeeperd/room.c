@@ -46,3 +46,20 @@ int room_for_bench(const struct daemon *d, uid_t uid, struct bm_error *err)
 			d->descriptors);
 	return 0;
 }
+
+int room_for_grant(const struct daemon *d, const struct bench *bench, struct bm_error *err)
+{
+	int64_t theirs = 0;
+
+	for (const struct bench *b = d->model.benches; b; b = b->next)
+		if (b->owner == bench->owner)
+			theirs += (int64_t)b->grant_count;
+	if (!bench->owner || theirs < d->config.max_grants_per_user)
+		return 0;
+	return bm_fail(err, ENOSPC, "user-limits",
+		       "revoke what is not needed, or ask root to raise max_grants_per_user "
+		       "in " CONFIG_PATH,
+		       "the Benches of uid %u have %" PRId64
+		       " grants, as many as one user's may have",
+		       bench->owner, theirs);
+}

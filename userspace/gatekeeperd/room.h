@@ -14,5 +14,7 @@
  * able to put things right.
  */
 int room_for_bench(const struct daemon *d, uid_t uid, struct bm_error *err);
+/* One more of this Bench; -ENOSPC, rule "user-limits": its owner has as many as one may have. */
+int room_for_grant(const struct daemon *d, const struct bench *bench, struct bm_error *err);
 
 #endif

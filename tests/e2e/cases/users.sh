@@ -8,7 +8,7 @@ as() { # UID ARGUMENT...: benchmon, as an operator
 
 setup() {
 	local uid
-	echo '{"operators":"nogroup","max_benches_per_user":2,"max_requests_per_user":2}' >"$tmp/settings"
+	echo '{"operators":"nogroup","max_benches_per_user":2,"max_requests_per_user":2,"max_grants_per_user":3}' >"$tmp/settings"
 	stop_daemon
 	py service up --config "$tmp/settings"
 	for uid in 1501 1502; do
@@ -225,6 +225,18 @@ case_shares() {
 	ended 125
 	[[ $err == *'2 requests for Benches of uid 1501 are pending already (rule: request-limit)'* ]] ||
 		fail 'they may ask for more'
+	install -o 1501 -g 1501 "$disk/1501/file" "$disk/1501/third"
+	for i in file first; do
+		as 1501 grant second file "$disk/1501/$i:/in/$i" --yes
+		did granted
+	done
+	as 1501 grant second file "$disk/1501/third:/in/third" --yes
+	refused 125 'the Benches of uid 1501 have 3 grants' 'rule: user-limits'
+	rm "$disk/1501/third"
+	as 1502 grant other file "$disk/1502/file:/in/file" --yes
+	did granted
+	as 1502 revoke other --all
+	did
 	as 1502 exec other -- /run/benchmon/benchmon request net a.test:443
 	did 'awaits an operator'
 	as 1502 create theirs --rootfs "$BENCHMON_ROOTFS"
