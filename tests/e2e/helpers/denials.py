@@ -138,22 +138,25 @@ def flood(count, server, quiet):
 
 def resume(count, server):
     account = Account()
-    loud = execute("r1", count, 0, server)
+    loud = execute("r1", count, 1, server)
     rounds = 0
     while loud.poll() is None or rounds < 6:
         process = reader("-f", "--bench", "r1", "--since", str(account.told))
+        patience = threading.Timer(3, process.kill)
+        patience.start()
         # So many and then it ends, in the midst of whatever it is.
         for line in process.stdout:
-            account.take(json.loads(line))
-            if account.delivered % 300 == 299 or (account.delivered > 1 and loud.poll() is not None):
+            if not line.endswith("\n"):
                 break
+            account.take(json.loads(line))
+            if account.delivered % 300 == 299:
+                break
+        patience.cancel()
         process.kill()
         process.wait()
         rounds += 1
         if rounds in (2, 4):
             os.kill(daemon(), signal.SIGKILL if rounds == 2 else signal.SIGTERM)
-        if rounds > 200:
-            break
     loud.wait()
     benchmon("exec", "r1", "--", "true")
     for line in benchmon("events", "--bench", "r1", "--since", str(account.told), "--format",
