@@ -56,6 +56,19 @@ def until(what, condition):
         threading.Event().wait(0.05)
 
 
+def floods():
+    """How many still run."""
+    count = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        count += name == "flood" and rest.split()[0] not in "ZX"
+    return count
+
+
 def age(event):
     """Seconds."""
     told = datetime.strptime(event["time"][:26], "%Y-%m-%dT%H:%M:%S.%f")
@@ -139,8 +152,10 @@ def flood(count, server, quiet):
 def resume(count, server):
     account = Account()
     loud = execute("r1", count, 1, server)
+    until("it runs", floods)
     rounds = 0
-    while loud.poll() is None or rounds < 6:
+    # Who waits for it loses its daemon too; it goes on.
+    while floods() or rounds < 6:
         process = reader("-f", "--bench", "r1", "--since", str(account.told))
         patience = threading.Timer(3, process.kill)
         patience.start()
@@ -170,19 +185,6 @@ def resume(count, server):
           "read at once it is something else")
     again.is_all("r1", count)
     print(f"took {rounds} readers, {again.delivered} delivered, {again.suppressed} suppressed")
-
-
-def floods():
-    """How many still run."""
-    count = 0
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                name, _, rest = file.read().partition("(")[2].rpartition(")")
-        except OSError:
-            continue
-        count += name == "flood" and rest.split()[0] not in "ZX"
-    return count
 
 
 def full(server, quiet, loud):
