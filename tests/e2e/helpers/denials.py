@@ -188,9 +188,9 @@ def resume(count, server):
 
 
 def full(server, quiet, loud):
-    count = 4000
+    count = 2000
     processes = {bench: execute(bench, count, 1, server) for bench in loud}
-    processes[quiet] = execute(quiet, ONES, 2000, server)
+    processes[quiet] = execute(quiet, ONES, 1000, server)
     until("all of them run", lambda: floods() == len(processes))
     stopped = daemon()
     os.kill(stopped, signal.SIGSTOP)
