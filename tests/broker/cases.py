@@ -447,6 +447,10 @@ def limits(lab):
     broker = lab.broker(limits={"requests": 3})
     statuses = [broker.call("GET", "/v1/models/one").status for _ in range(5)]
     is_(statuses, [200, 200, 200, 429, 429])
+    broker = lab.broker(limits={"requests": 9}, used={"requests": 8, "bytes": 0})
+    is_([broker.call("GET", "/v1/models/one").status for _ in range(2)], [200, 429])
+    broker = lab.broker(limits={"bytes": 9}, used={"requests": 0, "bytes": 9})
+    is_(broker.call("GET", "/v1/models/one").status, 429)
     broker = lab.broker(limits={"rate": 2})
     answers = [broker.call("GET", "/v1/models/one") for _ in range(3)]
     is_([a.status for a in answers], [200, 200, 429])

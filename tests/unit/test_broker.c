@@ -156,6 +156,7 @@ static void bad(void **state)
 static void kept(void **state)
 {
 	autobroker broker = {};
+	autojson *json = NULL;
 	struct bm_error err = {};
 	const char *document =
 		START "\"upstream\":\"setting\","
@@ -183,6 +184,12 @@ static void kept(void **state)
 	assert_int_equal(broker.limits.requests, 3);
 	assert_int_equal(broker.limits.seconds, 1);
 	assert_int_equal(broker.limits.concurrent, 8);
+	json = bm_broker_limits_to_json(&broker.limits);
+	assert_string_equal(json_object_to_json_string_ext(json, 0),
+			    "{\"requests\":3,\"rate\":5,\"concurrent\":8,\"seconds\":1}");
+	narrow = (struct bm_broker_limits){};
+	assert_int_equal(bm_broker_limits_parse(json, "test", &narrow, NULL), 0);
+	assert_memory_equal(&narrow, &broker.limits, sizeof(narrow));
 	bm_broker_done(&broker);
 	assert_int_equal(bm_broker_parse(document, strlen(document), "test", "c", &broker, &err),
 			 -EINVAL);

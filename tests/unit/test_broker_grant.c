@@ -30,6 +30,7 @@
 	"'confirmed':{'uid':0,'how':'yes'},'broker':'model','endpoint':'127.98.109.1:80',"         \
 	"'host':'model.broker','upstream':'up.test:443','addresses':['192.0.2.1','2001:db8::1'],"  \
 	"'definition':'" DIGEST "','credential':'/etc/x','env':{'URL':'http://model.broker'},"     \
+	"'limits':{'requests':32,'rate':60,'concurrent':4,'seconds':9},"                           \
 	"'calls':{'count':0,'refused':0,'bytes_in':0,'bytes_out':0}"
 #define COUNTED "'calls':{'count':7,'refused':2,'bytes_in':10,'bytes_out':500}"
 
@@ -66,6 +67,9 @@ static void test_lives(void **state)
 	assert_string_equal(g->broker->name, "model");
 	assert_string_equal(g->broker->upstream, "up.test:443");
 	assert_int_equal(g->broker->address_count, 2);
+	assert_int_equal(g->broker->limits.requests, 32);
+	assert_int_equal(g->broker->limits.bytes, 0);
+	assert_int_equal(g->broker->limits.concurrent, 4);
 	assert_int_equal(g->broker->addresses[0][15], 1);
 	assert_int_equal(g->broker->addresses[1][0], 0x20);
 	assert_int_equal(g->broker->variable_count, 1);
@@ -95,9 +99,24 @@ static void test_lives(void **state)
 	replayed();
 	assert_false(granted()->broker->stopped);
 
+	/* Nobody counted what was carried when it, or the daemon, was killed. */
+	g = granted();
+	assert_int_equal(broker_used_calls(g->broker), 5);
+	assert_int_equal(broker_used_bytes(g->broker), 510);
+	broker_charge(g->broker, false);
+	assert_int_equal(broker_used_calls(g->broker), 5 + 4);
+	broker_charge(g->broker, true);
+	assert_int_equal(broker_used_calls(g->broker), 5 + 4 + 4 + 3);
+	assert_int_equal(broker_used_bytes(g->broker), 510);
+	g->broker->limits.bytes = 1600;
+	broker_charge(g->broker, true);
+	assert_int_equal(broker_used_bytes(g->broker), 510 + 101);
+
 	/* In a new file it is what it was. */
 	assert_int_equal(ledger_rotate(&d, old, NULL), 0);
 	replayed();
+	assert_int_equal(broker_used_calls(granted()->broker), 5 + 4 + 4 + 3 + 4 + 3);
+	assert_int_equal(broker_used_bytes(granted()->broker), 510 + 101);
 	assert_int_equal(granted()->broker->count.bytes_out, 500);
 
 	say("revoke", "{'bench':'b1','bench_id':1,'grant':2,'sockets':1," COUNTED "}");
@@ -122,12 +141,14 @@ static void wrong(const char *fields)
 	free(text);
 }
 
-#define BUT(endpoint, addresses, env)                                                              \
+#define BUT_LIMITS(endpoint, addresses, env, limits)                                               \
 	"{'id':'b1/2','kind':'broker','created':'now','confirmed':{'uid':0,'how':'yes'},"          \
 	"'broker':'model','endpoint':'" endpoint                                                   \
 	"','upstream':'up.test:443','addresses':" addresses ",'definition':'" DIGEST               \
-	"','credential':'/etc/x','env':" env                                                       \
+	"','credential':'/etc/x','env':" env ",'limits':" limits                                   \
 	",'calls':{'count':0,'refused':0,'bytes_in':0,'bytes_out':0}}"
+
+#define BUT(endpoint, addresses, env) BUT_LIMITS(endpoint, addresses, env, "{'rate':1}")
 
 static void test_senseless(void **state)
 {
@@ -142,6 +163,8 @@ static void test_senseless(void **state)
 	wrong(BUT("127.98.109.1:80", "[7]", "{}"));
 	wrong(BUT("127.98.109.1:80", "['192.0.2.1']", "[]"));
 	wrong(BUT("127.98.109.1:80", "['192.0.2.1']", "{'A':1}"));
+	wrong(BUT_LIMITS("127.98.109.1:80", "['192.0.2.1']", "{}", "{'rate':0}"));
+	wrong(BUT_LIMITS("127.98.109.1:80", "['192.0.2.1']", "{}", "7"));
 }
 
 static void test_endpoints(void **state)

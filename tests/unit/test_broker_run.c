@@ -66,6 +66,8 @@ static _Noreturn void be_broker(void)
 	    read(first.fds[0], secret, sizeof(secret) - 1) < 0 || strcmp(secret, SECRET) ||
 	    bm_json_int(first.json, "uid", &uid) < 0 || uid < 0x6fff0000 ||
 	    !bm_json_get(first.json, "definition", json_type_object) ||
+	    !bm_json_get(first.json, "limits", json_type_object) ||
+	    !bm_json_get(first.json, "used", json_type_object) ||
 	    !bm_json_get(first.json, "addresses", json_type_array))
 		_exit(9);
 	send(4, ready, sizeof(ready) - 1, 0);
@@ -232,6 +234,11 @@ static bool has_counted(void)
 	return grant->broker->count.calls == 2;
 }
 
+static bool has_counted_more(void)
+{
+	return grant->broker->count.calls == 4;
+}
+
 static int say_to(char word)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(80) };
@@ -277,6 +284,15 @@ static void test_calls(void **state)
 				     "\"status\":200"));
 	assert_non_null(strstr(text, "\"refused\":\"broker-path\""));
 	assert_null(strstr(text, "else"));
+	/* In the ledger it is only where that could be forgotten at some cost. */
+	assert_false(in_ledger("\"what\":\"counted\""));
+	grant->broker->limits.requests = 2;
+	fd = say_to('a');
+	assert_true(fd >= 0);
+	until(has_counted_more);
+	close(fd);
+	assert_true(in_ledger("\"what\":\"counted\",\"calls\":{\"count\":3,"));
+	grant->broker->limits.requests = 0;
 	broker_stop(&d, bench, grant);
 	assert_false(broker_runs(&d, bench, grant));
 	close(endpoint);

@@ -71,6 +71,7 @@ struct broker {
 	size_t address_count;
 	char *hosts[HOSTS + 1];
 	struct bm_broker_limits limits;
+	uint64_t used_requests, used_bytes; /* of them, by those before it */
 
 	char *header; /* "Authorization: Bearer ...", ready to be sent */
 	struct echo *echo;

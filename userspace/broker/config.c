@@ -147,11 +147,27 @@ static int take_name(struct json_object *json, const char *key, char *ret, size_
 	return 0;
 }
 
+static int take_used(struct broker *broker, struct json_object *json, struct bm_error *err)
+{
+	struct json_object *used = bm_json_get(json, "used", json_type_object);
+	int64_t requests, bytes;
+
+	if (!used)
+		return 0;
+	if (bm_json_int(used, "requests", &requests) < 0 ||
+	    bm_json_int(used, "bytes", &bytes) < 0 || requests < 0 || bytes < 0)
+		return bm_fail(err, EBADMSG, RULE, NULL, "used: no requests or bytes");
+	broker->used_requests = (uint64_t)requests;
+	broker->used_bytes = (uint64_t)bytes;
+	return 0;
+}
+
 static int take_message(struct broker *broker, struct json_object *json, struct bm_error *err)
 {
 	static const char *const keys[] = { "v",        "bench",     "grant",  "definition",
 					    "upstream", "addresses", "hosts",  "limits",
-					    "uid",      "gid",       "verify", NULL };
+					    "uid",      "gid",       "verify", "used",
+					    NULL };
 	struct json_object *definition = bm_json_get(json, "definition", json_type_object);
 	struct json_object *limits = NULL;
 	const char *upstream = bm_json_string(json, "upstream");
@@ -184,6 +200,8 @@ static int take_message(struct broker *broker, struct json_object *json, struct 
 		r = bm_broker_limits_parse(limits, "limits", &narrower, err);
 		bm_broker_limits_narrow(&broker->limits, &narrower);
 	}
+	if (r == 0)
+		r = take_used(broker, json, err);
 	if (r == 0)
 		r = take_id(json, "uid", &broker->uid, err);
 	if (r == 0)

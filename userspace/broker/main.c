@@ -46,6 +46,7 @@ static int start(struct broker *broker, struct bm_error *err)
 	if (broker->epoll < 0)
 		return bm_fail_errno(err, errno, "epoll");
 	quota_init(&broker->quota, &broker->limits, now_ms());
+	quota_used(&broker->quota, broker->used_requests, broker->used_bytes);
 	r = bridge_start(broker, err);
 	if (r == 0)
 		r = front_start(broker, err);

@@ -15,6 +15,12 @@ void quota_init(struct quota *quota, const struct bm_broker_limits *limits, uint
 	};
 }
 
+void quota_used(struct quota *quota, uint64_t requests, uint64_t bytes)
+{
+	quota->requests += requests;
+	quota->bytes += bytes;
+}
+
 static void refill(struct quota *quota, uint64_t now)
 {
 	int64_t full = (int64_t)quota->limits.rate * COST;

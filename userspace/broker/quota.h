@@ -17,6 +17,8 @@ struct quota {
 };
 
 void quota_init(struct quota *quota, const struct bm_broker_limits *limits, uint64_t now);
+/* What the grant has used before. */
+void quota_used(struct quota *quota, uint64_t requests, uint64_t bytes);
 /* One call more, which quota_end() ends; or refused, with how many seconds to wait, if it helps. */
 int quota_begin(struct quota *quota, uint64_t now, unsigned int *ret_wait, struct refusal *refusal);
 void quota_end(struct quota *quota);

@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "cli/cli.h"
+#include "cli/kinds.h"
 #include "cli/parse.h"
 #include "cli/text.h"
 
@@ -48,14 +49,13 @@ static int fill_grant(struct cli *cli, struct json_object *request, struct bm_er
 {
 	const struct cli_args *args = &cli->args;
 	const char *kind;
-	char shown[CLI_SHORT];
 	int r;
 
 	if (args->operand_count != 3 || args->seen & (OPT(IMAGE) | OPT(ROOTFS) | OPT(NAME)))
 		return cli_usage(
 			cli, err,
 			"request: give BENCH file SRC, BENCH net DESTINATION, BENCH listen "
-			"PORT, or bench with --image or --rootfs");
+			"PORT, BENCH broker NAME, or bench with --image or --rootfs");
 	kind = args->operands[1];
 	r = cli_bench_name(cli, args->operands[0], err);
 	if (r == 0)
@@ -64,12 +64,11 @@ static int fill_grant(struct cli *cli, struct json_object *request, struct bm_er
 		return r;
 	bm_json_add_string(request, "bench", args->operands[0]);
 	bm_json_add_string(request, "kind", kind);
+	r = cli_check_kind(cli, kind, err);
+	if (r < 0)
+		return r;
 	if (!strcmp(kind, "file"))
 		return fill_file(cli, args->operands[2], request, err);
-	if (strcmp(kind, "net") && strcmp(kind, "listen"))
-		return cli_usage(cli, err,
-				 "request: no kind '%s', the kinds are file, net and listen",
-				 bm_escape(kind, shown, sizeof(shown)));
 	bm_json_add_string(request, "target", args->operands[2]);
 	return 0;
 }

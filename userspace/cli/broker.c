@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "cli/cli.h"
+#include "cli/kinds.h"
 #include "cli/text.h"
 
 int cli_grant_broker(struct cli *cli, int socket, const char *bench, const char *name, FILE *out,
@@ -15,16 +16,14 @@ int cli_grant_broker(struct cli *cli, int socket, const char *bench, const char 
 	autojson *request = json_object_new_object();
 	int r = cli_add_duration(cli, request, err);
 
+	if (r == 0)
+		r = cli_add_options(cli, "broker", request, err);
 	if (r < 0)
 		return r;
 	bm_json_add_string(request, "bench", bench);
 	bm_json_add_string(request, "kind", "broker");
 	bm_json_add_string(request, "broker", name);
-	if (cli_has(&cli->args, OPT_UPSTREAM))
-		bm_json_add_string(request, "upstream", cli->args.value[OPT_UPSTREAM]);
 	bm_json_add_bool(request, "private", cli_has(&cli->args, OPT_PRIVATE));
-	if (cli_has(&cli->args, OPT_WITH_SECRET))
-		bm_json_add_bool(request, "with_secret", true);
 	return cli_grant_ask(cli, socket, "grant", request, NULL, out, ret_reply, err);
 }
 

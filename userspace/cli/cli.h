@@ -97,8 +97,7 @@ struct cli_file_grant {
 	const char *source, *dest; /* dest may be NULL: the daemon chooses */
 	const char *rights;
 	bool idmap;
-	const char *on_revoke;          /* NULL: kill */
-	const struct cli_args *excepts; /* the --except among them; NULL: none */
+	const char *on_revoke; /* NULL: kill */
 };
 
 /*

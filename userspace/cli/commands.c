@@ -30,6 +30,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_IN] = { "in", 'i', "DIR", "grants a directory or file, ro, as /in/NAME" },
 	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
 	[OPT_KEY] = { "key", 0, "KEY", "the public key that it must be signed with" },
+	[OPT_LIMIT] = { "limit", 0, "WHAT=N",
+			"of a broker: requests, bytes, rate (a minute), concurrent, seconds" },
 	[OPT_MEMORY] = { "memory", 'm', "SIZE", "memory limit, as 512M or 2G" },
 	[OPT_NAME] = { "name", 0, "NAME", "what the Bench is called" },
 	[OPT_NET] = { "net", 'n', "DEST",
@@ -79,11 +81,14 @@ const char *const cli_sections[SECTION_MAX] = {
 #define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
 #define SECRETS (OPT(SECRET) | OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED))
 #define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
+#define CONFIRM                                                                                    \
+	(OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(PRIVATE) | OPT(UPSTREAM) | OPT(LIMIT) |       \
+	 LIMITS | MODES | OPT(YES))
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
-	 OPT(BROKER) | OPT(UPSTREAM) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES | LIMITS |      \
-	 PROCESS)
+	 OPT(BROKER) | OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |  \
+	 LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -128,25 +133,26 @@ const struct cli_command cli_commands[] = {
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
 	{ "grant", cmd_grant, SECTION_GRANT, "gives a Bench one file, directory, destination, port or service",
-	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE) | OPT(FROM) | OPT(UPSTREAM),
+	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE) | OPT(FROM) | OPT(UPSTREAM) | OPT(LIMIT),
 	  0, 2, 3, false,
 	  { { "BENCH file SRC[:DEST][:ro|rw]", FILE_GRANT, NULL },
 	    { "BENCH file --source PATH", OPT(DEST) | OPT(RIGHTS) | FILE_GRANT, NULL },
 	    { "BENCH net PROFILE|HOST:PORT|ADDR:PORT[/udp]", OPT(PRIVATE) | OPT(FOR) | OPT(YES), NULL },
 	    { "BENCH listen PORT[/udp]", OPT(FROM) | OPT(FOR) | OPT(YES), NULL },
-	    { "BENCH broker NAME", OPT(UPSTREAM) | OPT(PRIVATE) | OPT(WITH_SECRET) | OPT(FOR) | OPT(YES), NULL } } },
+	    { "BENCH broker NAME", OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(WITH_SECRET) | OPT(FOR) | OPT(YES), NULL } } },
 	{ "request", cmd_request, SECTION_GRANT, "asks an operator for something",
 	  ROOT | OPT(NAME) | OPT(FOR) | OPT(WHY) | OPT(WAIT), 0, 1, 3, false,
 	  { { "BENCH file SRC[:DEST][:ro|rw]", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
 	    { "BENCH net PROFILE|HOST:PORT|ADDR:PORT[/udp]", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
 	    { "BENCH listen PORT[/udp]", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
+	    { "BENCH broker NAME", OPT(FOR) | OPT(WHY) | OPT(WAIT), NULL },
 	    { "bench", ROOT | OPT(NAME) | OPT(WHY) | OPT(WAIT), NULL } } },
 	{ "pending", cmd_pending, SECTION_GRANT, "lists what awaits a decision",
 	  0, 1u << FORMAT_NAMES, 0, 0, false,
 	  { { "", 0, NULL } } },
 	{ "confirm", cmd_confirm, SECTION_GRANT, "grants what was asked for, as it is shown",
-	  OPT(NO_IDMAP) | OPT(PRIVATE) | OPT(YES) | LIMITS | MODES, 0, 0, 1, false,
-	  { { "[REQUEST]", OPT(NO_IDMAP) | OPT(PRIVATE) | LIMITS | MODES | OPT(YES), NULL } } },
+	  CONFIRM, 0, 0, 1, false,
+	  { { "[REQUEST]", CONFIRM, NULL } } },
 	{ "reject", cmd_reject, SECTION_GRANT, "refuses what was asked for",
 	  OPT(WHY), 0, 1, 1, false,
 	  { { "REQUEST", OPT(WHY), NULL } } },

@@ -38,6 +38,7 @@ enum cli_opt {
 	OPT_IN,
 	OPT_KEEP,
 	OPT_KEY,
+	OPT_LIMIT,
 	OPT_MEMORY,
 	OPT_NAME,
 	OPT_NET,

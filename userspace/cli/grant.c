@@ -8,6 +8,7 @@
 #include "cli/broker.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
+#include "cli/kinds.h"
 #include "cli/parse.h"
 #include "cli/profile.h"
 #include "cli/progress.h"
@@ -63,57 +64,6 @@ int cli_add_duration(struct cli *cli, struct json_object *request, struct bm_err
 	return 0;
 }
 
-/* They have been parsed before. */
-static struct json_object *excepts_of(const struct cli_args *args)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (size_t i = 0; i < args->given_count; i++) {
-		struct json_object *item;
-		struct cli_except except;
-
-		if (args->given[i].opt != OPT_EXCEPT ||
-		    cli_parse_except(args->given[i].value, &except, NULL) < 0)
-			continue;
-		item = json_object_new_object();
-		bm_json_add_string(item, "name", except.name);
-		bm_json_add_string(item, "rights", except.readable ? "ro" : "none");
-		json_object_array_add(list, item);
-	}
-	return list;
-}
-
-static int check_excepts(struct cli *cli, struct bm_error *err)
-{
-	const struct cli_args *args = &cli->args;
-	struct cli_except except;
-
-	cli->failure = EXIT_USAGE;
-	for (size_t i = 0; i < args->given_count; i++)
-		if (args->given[i].opt == OPT_EXCEPT &&
-		    cli_parse_except(args->given[i].value, &except, err) < 0)
-			return -err->code;
-	cli->failure = 0;
-	return 0;
-}
-
-static void add_secrets(const struct cli_args *args, struct json_object *request)
-{
-	static const struct {
-		enum cli_opt opt;
-		const char *key;
-	} keys[] = {
-		{ OPT_SECRET, "secret" },
-		{ OPT_WITH_SECRET, "with_secret" },
-		{ OPT_EXCEPT_SECRETS, "except_secrets" },
-		{ OPT_UNSCANNED, "unscanned" },
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (cli_has(args, keys[i].opt))
-			bm_json_add_bool(request, keys[i].key, true);
-}
-
 int cli_grant_file(struct cli *cli, int socket, const char *bench,
 		   const struct cli_file_grant *grant, FILE *out, struct json_object **ret_reply,
 		   struct bm_error *err)
@@ -123,7 +73,9 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 	autoclose fd = -1;
 	int r;
 
-	r = cli_source_open(grant->source, !strcmp(grant->rights, "rw"), &fd, err);
+	r = cli_add_options(cli, "file", request, err);
+	if (r == 0)
+		r = cli_source_open(grant->source, !strcmp(grant->rights, "rw"), &fd, err);
 	if (r < 0)
 		return r;
 	bm_json_add_string(request, "bench", bench);
@@ -142,10 +94,7 @@ int cli_grant_file(struct cli *cli, int socket, const char *bench,
 	r = cli_add_duration(cli, request, err);
 	if (r < 0)
 		return r;
-	if (grant->excepts && cli_has(grant->excepts, OPT_EXCEPT))
-		bm_json_add(request, "except", excepts_of(grant->excepts));
-	if (grant->excepts)
-		add_secrets(grant->excepts, request);
+	cli_progress("searching %.40s for secrets ...", grant->source);
 	return cli_grant_ask(cli, socket, "grant", request, &fd, out, ret_reply, err);
 }
 
@@ -197,12 +146,11 @@ static int file_of(struct cli *cli, struct cli_spec *spec, struct cli_file_grant
 		.rights = spec->rights,
 		.idmap = !cli_has(args, OPT_NO_IDMAP),
 		.on_revoke = args->value[OPT_ON_REVOKE],
-		.excepts = args,
 	};
 	if (grant->on_revoke && strcmp(grant->on_revoke, "kill") &&
 	    strcmp(grant->on_revoke, "report"))
 		return cli_usage(cli, err, "grant: --on-revoke is kill or report");
-	return check_excepts(cli, err);
+	return 0;
 }
 
 static void print_warnings(struct json_object *list)
@@ -248,46 +196,6 @@ void cli_grant_print(struct json_object *grant)
 	print_warnings(bm_json_get(grant, "warnings", json_type_array));
 }
 
-/* What each kind takes of the options that grant has. */
-static int check_kind(struct cli *cli, const char *kind, struct bm_error *err)
-{
-	static const uint64_t files = OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | OPT(EXCEPT) |
-				      OPT(NO_IDMAP) | OPT(ON_REVOKE) | OPT(SECRET) |
-				      OPT(EXCEPT_SECRETS) | OPT(UNSCANNED);
-	const struct cli_args *args = &cli->args;
-	char shown[CLI_SHORT];
-
-	if (!strcmp(kind, "file")) {
-		if (cli_has(args, OPT_PRIVATE))
-			return cli_usage(cli, err, "grant: --private is for net, not for file");
-		if (cli_has(args, OPT_FROM))
-			return cli_usage(cli, err, "grant: --from is for listen, not for file");
-		if (cli_has(args, OPT_UPSTREAM))
-			return cli_usage(cli, err, "grant: --upstream is for broker, not for file");
-	} else if (!strcmp(kind, "net")) {
-		if (args->operand_count < 3 ||
-		    args->seen & (files | OPT(FROM) | OPT(UPSTREAM) | OPT(WITH_SECRET)))
-			return cli_usage(cli, err,
-					 "grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], "
-					 "--private and --for");
-	} else if (!strcmp(kind, "listen")) {
-		if (args->operand_count < 3 ||
-		    args->seen & (files | OPT(PRIVATE) | OPT(UPSTREAM) | OPT(WITH_SECRET)))
-			return cli_usage(cli, err,
-					 "grant: listen takes PORT[/udp], --from and --for");
-	} else if (!strcmp(kind, "broker")) {
-		if (args->operand_count < 3 || args->seen & (files | OPT(FROM)))
-			return cli_usage(cli, err,
-					 "grant: broker takes NAME, --upstream, --private, "
-					 "--with-secret and --for");
-	} else {
-		return cli_usage(cli, err,
-				 "grant: no kind '%s', the kinds are file, net, listen and broker",
-				 bm_escape(kind, shown, sizeof(shown)));
-	}
-	return 0;
-}
-
 static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct bm_error *err)
 {
 	const struct cli_args *args = &cli->args;
@@ -296,10 +204,12 @@ static int grant_by_kind(struct cli *cli, struct json_object **ret_reply, struct
 	struct cli_spec spec = { .rights = "ro" };
 	struct cli_file_grant file = {};
 	autoclose socket = -1;
-	int r = check_kind(cli, kind, err);
+	int r = cli_check_kind(cli, kind, err);
 
 	if (r == 0 && !strcmp(kind, "file"))
 		r = file_of(cli, &spec, &file, err);
+	else if (r == 0 && args->operand_count < 3)
+		r = cli_kind_usage(cli, kind, err);
 	if (r == 0)
 		r = cli_connect(&socket, err);
 	if (r < 0)

@@ -5,6 +5,7 @@
 
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/kinds.h"
 #include "cli/profile.h"
 #include "cli/source.h"
 #include "cli/text.h"
@@ -63,6 +64,11 @@ static int confirm(struct cli *cli, int socket, const char *id, FILE *out,
 	if (r < 0)
 		return r;
 	kind = bm_json_string(item, "kind") ?: "";
+	r = cli_check_kind(cli, kind, err);
+	if (r == 0)
+		r = cli_add_options(cli, kind, request, err);
+	if (r < 0)
+		return r;
 	target = bm_json_string(found, "open");
 	/* Who asked may look at it. */
 	if (!target)

@@ -67,7 +67,6 @@ static int grant_one(struct run *run, const struct cli_given *given, struct bm_e
 		.dest = dest,
 		.rights = writable ? "rw" : "ro",
 		.idmap = true,
-		.excepts = &run->cli->args,
 	};
 	autojson *reply = NULL;
 	int r;

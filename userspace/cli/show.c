@@ -92,6 +92,7 @@ static void print_bench(struct json_object *bench)
 		printf("%-9s  %s\n", "owner", cli_show_user(bench, "owner", shown, sizeof(shown)));
 	print_words(bench, "capabilities", "caps", "CAP_");
 	print_words(bench, "shared", "shared", "");
+	print_words(bench, "had", "ever had", "");
 	printf("%-9s  %s\n", "userns", bm_json_bool(bench, "userns") ? "allowed" : "refused");
 	if (created)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),

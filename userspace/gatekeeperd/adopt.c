@@ -10,8 +10,9 @@
 #include "base/step.h"
 #include "bench/relocate.h"
 #include "gatekeeperd/lifecycle.h"
-#include "gatekeeperd/secrets.h"
 #include "gatekeeperd/peer.h"
+#include "gatekeeperd/secrets.h"
+#include "gatekeeperd/secrets_search.h"
 
 /* A list of volumes takes no more of a reply or of a ledger line. */
 #define LIST_ROOM (BM_MESSAGE_MAX / 4)
@@ -221,6 +222,7 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 		pending_drop(c);
 		return r;
 	}
-	*ret_reply = pending_offer(d, c, bench);
+	if (!secrets_busy(c))
+		*ret_reply = pending_offer(d, c, bench);
 	return 0;
 }

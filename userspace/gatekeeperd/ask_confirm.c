@@ -13,8 +13,11 @@
 /* All else is what was asked for. */
 static int check_keys(struct json_object *message, bool bench, struct bm_error *err)
 {
-	static const char *const of_grant[] = { "v",       "op",     "request",   "source", "idmap",
-						"private", "except", "on_revoke", NULL };
+	static const char *const of_grant[] = {
+		"v",        "op",        "request", "source",      "idmap",          "private",
+		"except",   "on_revoke", "secret",  "with_secret", "except_secrets", "unscanned",
+		"upstream", "limits",    NULL
+	};
 	static const char *const of_bench[] = { "v",    "op",     "request", "limits",
 						"exec", "userns", NULL };
 	const char *const *known = bench ? of_bench : of_grant;

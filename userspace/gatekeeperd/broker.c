@@ -154,10 +154,23 @@ static int describe_definition(const struct broker_definition *def, const char *
 	return 0;
 }
 
+/* Of the definition's and those that were asked for whichever are narrower. */
+static int narrow(struct grant_broker *broker, const struct bm_broker_limits *defined,
+		  struct json_object *asked, struct bm_error *err)
+{
+	struct bm_broker_limits limits = *defined;
+	int r = asked ? bm_broker_limits_parse(asked, "the grant", &limits, err) : 0;
+
+	broker->limits = *defined;
+	bm_broker_limits_narrow(&broker->limits, &limits);
+	return r;
+}
+
 /* What is asked for, without asking any name server; p gets it. */
-static int look(const struct bench *bench, const char *name, const char *upstream,
+static int look(const struct bench *bench, const char *name, struct json_object *request,
 		struct pending *p, struct bm_error *err)
 {
+	const char *upstream = bm_json_string(request, "upstream");
 	autodefinition def = {};
 	struct bm_destination endpoint;
 	char from[PATH_MAX];
@@ -177,6 +190,9 @@ static int look(const struct bench *bench, const char *name, const char *upstrea
 		return r;
 	r = describe_definition(&def, from, &p->broker);
 	if (r == 0)
+		r = narrow(p->broker, &def.broker.limits,
+			   bm_json_get(request, "limits", json_type_object), err);
+	if (r == 0)
 		r = hosts_of_address(&endpoint, &p->hosts);
 	return r < 0 ? bm_fail_errno(err, -r, "broker %s", name) : 0;
 }
@@ -184,7 +200,6 @@ static int look(const struct bench *bench, const char *name, const char *upstrea
 int broker_prepare(struct daemon *d, struct connection *c, const struct bench *bench,
 		   struct bm_message *message, struct bm_error *err)
 {
-	const char *upstream = bm_json_string(message->json, "upstream");
 	const char *name = bm_json_string(message->json, "broker");
 	struct pending *p = &c->pending;
 	autoprofile one = {};
@@ -192,7 +207,7 @@ int broker_prepare(struct daemon *d, struct connection *c, const struct bench *b
 
 	if (!name)
 		return bm_fail(err, EINVAL, "protocol", NULL, "grant: \"broker\" is missing");
-	r = look(bench, name, upstream, p, err);
+	r = look(bench, name, message->json, p, err);
 	if (r == 0)
 		r = bm_one_parse(p->broker->upstream, strlen(p->broker->upstream), &one, err);
 	if (r < 0)
@@ -234,20 +249,6 @@ static struct json_object *routes_of(const struct bm_broker *broker)
 	return list;
 }
 
-static struct json_object *limits_of(const struct bm_broker_limits *limits)
-{
-	struct json_object *json = json_object_new_object();
-
-	if (limits->requests)
-		bm_json_add_int(json, "requests", (int64_t)limits->requests);
-	if (limits->bytes)
-		bm_json_add_int(json, "bytes", (int64_t)limits->bytes);
-	bm_json_add_int(json, "rate", limits->rate);
-	bm_json_add_int(json, "concurrent", limits->concurrent);
-	bm_json_add_int(json, "seconds", limits->seconds);
-	return json;
-}
-
 void broker_describe(struct json_object *json, const struct pending *p)
 {
 	autodefinition def = {};
@@ -259,7 +260,6 @@ void broker_describe(struct json_object *json, const struct pending *p)
 	bm_json_add_string(json, "description", def.broker.description);
 	bm_json_add_string(json, "file", def.file);
 	bm_json_add(json, "routes", routes_of(&def.broker));
-	bm_json_add(json, "limits", limits_of(&def.broker.limits));
 }
 
 /* --- making --------------------------------------------------------------------------------------

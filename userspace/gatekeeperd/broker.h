@@ -22,6 +22,8 @@ struct bm_sealed;
 /* What it has carried, each call an event in the store. */
 struct broker_count {
 	uint64_t calls, refused, bytes_in, bytes_out;
+	/* Set off against the limits where nobody counted: it, or the daemon, ended by force. */
+	uint64_t lost_calls, lost_bytes;
 };
 
 /* Of a grant, as the ledger has it. */
@@ -35,9 +37,11 @@ struct grant_broker {
 	size_t address_count;
 	struct bm_broker_variable *variables; /* of the environment, filled in */
 	size_t variable_count;
+	struct bm_broker_limits limits; /* the definition's, or narrower */
 	struct broker_count count;
-	bool stopped;   /* with the daemon, and counted till then */
-	bool uncounted; /* the daemon was killed meanwhile: some are not among them */
+	struct broker_count said; /* as the ledger has it */
+	bool stopped;             /* with the daemon, and counted till then */
+	bool uncounted;           /* the daemon was killed meanwhile: some are not among them */
 };
 
 void grant_broker_free(struct grant_broker *broker);
@@ -50,6 +54,9 @@ void broker_to_json(struct json_object *json, const struct grant_broker *broker,
 		    const struct bm_destination *endpoint);
 int broker_from_json(struct json_object *json, struct grant_broker **ret,
 		     struct bm_destination *ret_endpoint);
+/* What is gone of its limits. */
+uint64_t broker_used_calls(const struct grant_broker *broker);
+uint64_t broker_used_bytes(const struct grant_broker *broker);
 void broker_count_to_json(struct json_object *json, const struct grant_broker *broker);
 /* A ledger line about a running one; -EBADMSG. */
 int broker_replay(struct grant *g, struct json_object *line);
@@ -160,7 +167,10 @@ void broker_verify_free(struct broker_verify *v);
 /* The first message to it. -ESTALE: the definition is not the one that was granted. */
 int broker_first(const struct bench *bench, const struct grant *g, struct json_object **ret,
 		 int *ret_credential, struct bm_error *err);
-/* One of its records: an event, and counted. */
+/* It, or the daemon, ended by force: what may have been used since is. */
+void broker_charge(struct grant_broker *broker, bool daemon);
+/* One of its records: an event, and counted; in the ledger before much is used that is not there.
+ */
 void broker_call(struct daemon *d, const struct bench *bench, struct grant *g,
 		 struct json_object *call);
 /* A line of the ledger, with how far it was counted; why may be NULL. */

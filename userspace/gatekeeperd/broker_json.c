@@ -23,6 +23,18 @@ const char *broker_host(const struct grant_broker *broker, char buf[BROKER_HOST_
 	return buf;
 }
 
+uint64_t broker_used_calls(const struct grant_broker *broker)
+{
+	const struct broker_count *c = &broker->count;
+
+	return (c->calls > c->refused ? c->calls - c->refused : 0) + c->lost_calls;
+}
+
+uint64_t broker_used_bytes(const struct grant_broker *broker)
+{
+	return broker->count.bytes_in + broker->count.bytes_out + broker->count.lost_bytes;
+}
+
 void broker_count_to_json(struct json_object *json, const struct grant_broker *broker)
 {
 	struct json_object *calls = json_object_new_object();
@@ -33,6 +45,10 @@ void broker_count_to_json(struct json_object *json, const struct grant_broker *b
 	bm_json_add_int(calls, "bytes_out", (int64_t)broker->count.bytes_out);
 	if (broker->uncounted)
 		bm_json_add_bool(calls, "uncounted", true);
+	if (broker->count.lost_calls)
+		bm_json_add_int(calls, "lost_calls", (int64_t)broker->count.lost_calls);
+	if (broker->count.lost_bytes)
+		bm_json_add_int(calls, "lost_bytes", (int64_t)broker->count.lost_bytes);
 	bm_json_add(json, "calls", calls);
 }
 
@@ -79,6 +95,7 @@ void broker_to_json(struct json_object *json, const struct grant_broker *broker,
 	for (size_t i = 0; i < broker->variable_count; i++)
 		bm_json_add_string(env, broker->variables[i].name, broker->variables[i].value);
 	bm_json_add(json, "env", env);
+	bm_json_add(json, "limits", bm_broker_limits_to_json(&broker->limits));
 	broker_count_to_json(json, broker);
 }
 
@@ -132,17 +149,31 @@ static bool take_variables(struct json_object *json, struct grant_broker *broker
 static bool take_count(struct json_object *json, struct grant_broker *broker)
 {
 	struct json_object *calls = bm_json_get(json, "calls", json_type_object);
-	int64_t count, refused, in, out;
+	int64_t count, refused, in, out, lost_calls = 0, lost_bytes = 0;
 
 	if (!calls || bm_json_int(calls, "count", &count) < 0 ||
 	    bm_json_int(calls, "refused", &refused) < 0 ||
 	    bm_json_int(calls, "bytes_in", &in) < 0 || bm_json_int(calls, "bytes_out", &out) < 0 ||
 	    count < 0 || refused < 0 || in < 0 || out < 0)
 		return false;
-	broker->count = (struct broker_count){ (uint64_t)count, (uint64_t)refused, (uint64_t)in,
-					       (uint64_t)out };
+	bm_json_int(calls, "lost_calls", &lost_calls);
+	bm_json_int(calls, "lost_bytes", &lost_bytes);
+	if (lost_calls < 0 || lost_bytes < 0)
+		return false;
+	broker->count = (struct broker_count){
+		(uint64_t)count, (uint64_t)refused,    (uint64_t)in,
+		(uint64_t)out,   (uint64_t)lost_calls, (uint64_t)lost_bytes,
+	};
+	broker->said = broker->count;
 	broker->uncounted = bm_json_bool(calls, "uncounted");
 	return true;
+}
+
+static bool take_limits(struct json_object *json, struct grant_broker *broker)
+{
+	struct json_object *limits = bm_json_get(json, "limits", json_type_object);
+
+	return limits && bm_broker_limits_parse(limits, "limits", &broker->limits, NULL) == 0;
 }
 
 int broker_from_json(struct json_object *json, struct grant_broker **ret,
@@ -161,7 +192,7 @@ int broker_from_json(struct json_object *json, struct grant_broker **ret,
 	    !take_string(json, "definition", broker->definition, sizeof(broker->definition)) ||
 	    !take_string(json, "credential", broker->credential, sizeof(broker->credential)) ||
 	    !take_addresses(json, broker) || !take_variables(json, broker) ||
-	    !take_count(json, broker))
+	    !take_count(json, broker) || !take_limits(json, broker))
 		return -EBADMSG;
 	broker->setting = bm_json_bool(json, "setting");
 	*ret = TAKE_PTR(broker);

@@ -198,6 +198,8 @@ static void set_aside(struct daemon *d, struct broker_run *run, const char *why)
 	if (g) {
 		daemon_log(LOG_LEVEL_WARNING, "the broker of %s/%u: %s", bench->name, g->number,
 			   why);
+		if (ran)
+			broker_charge(g->broker, false);
 		/* Not each vain try. */
 		if (ran || run->backoff.wait_ns == AGAIN_FIRST_NS)
 			broker_record(d, bench, g, "ended", why);
@@ -381,6 +383,8 @@ void broker_adopt(struct daemon *d, struct bench *bench, struct grant *g)
 		return;
 	run->bench = bench->id;
 	run->grant = g->number;
+	if (!g->broker->stopped)
+		broker_charge(g->broker, true);
 	g->broker->uncounted |= !g->broker->stopped;
 	g->broker->stopped = false;
 	broker_record(d, bench, g, "adopted", NULL);

@@ -55,7 +55,7 @@ int broker_first(const struct bench *bench, const struct grant *g, struct json_o
 	autojson *json = json_object_new_object(), *of = json_object_new_object();
 	autodefinition def = {};
 	char id[BM_GRANT_ID_LEN], from[PATH_MAX];
-	struct json_object *addresses;
+	struct json_object *addresses, *used;
 	int r = broker_find(g->broker->name, &def, err);
 
 	if (r == 0)
@@ -75,8 +75,46 @@ int broker_first(const struct bench *bench, const struct grant *g, struct json_o
 	addresses = bm_json_get(of, "addresses", json_type_array);
 	bm_json_add(json, "addresses", json_object_get(addresses));
 	bm_json_add(json, "hosts", hosts_of(g));
+	bm_json_add(json, "limits", bm_broker_limits_to_json(&g->broker->limits));
+	used = json_object_new_object();
+	bm_json_add_int(used, "requests", (int64_t)broker_used_calls(g->broker));
+	bm_json_add_int(used, "bytes", (int64_t)broker_used_bytes(g->broker));
+	bm_json_add(json, "used", used);
 	*ret = TAKE_PTR(json);
 	return 0;
+}
+
+/* --- limits ------------------------------------------------------------------------------------
+ * So much is used at most that the ledger has no word of: a daemon that ends by force forgets it.
+ */
+
+#define SHARES 16
+
+static uint64_t share_of(uint64_t limit)
+{
+	return limit ? limit / SHARES + 1 : 0;
+}
+
+static bool has_to_say(const struct grant_broker *broker)
+{
+	const struct bm_broker_limits *l = &broker->limits;
+	struct grant_broker said = { .count = broker->said };
+
+	return (l->requests &&
+		broker_used_calls(broker) - broker_used_calls(&said) >= share_of(l->requests)) ||
+	       (l->bytes &&
+		broker_used_bytes(broker) - broker_used_bytes(&said) >= share_of(l->bytes));
+}
+
+void broker_charge(struct grant_broker *broker, bool daemon)
+{
+	const struct bm_broker_limits *l = &broker->limits;
+
+	/* Those that were being made when it ended are in no record. */
+	if (l->requests)
+		broker->count.lost_calls += l->concurrent + (daemon ? share_of(l->requests) : 0);
+	if (l->bytes && daemon)
+		broker->count.lost_bytes += share_of(l->bytes);
 }
 
 void broker_record(struct daemon *d, const struct bench *bench, const struct grant *g,
@@ -92,6 +130,8 @@ void broker_record(struct daemon *d, const struct bench *bench, const struct gra
 	broker_count_to_json(fields, g->broker);
 	if (bench_record(d, bench, "broker", fields, &err) < 0)
 		daemon_log_error("record of a broker", &err);
+	else
+		g->broker->said = g->broker->count;
 }
 
 /* --- calls ---------------------------------------------------------------------------------------
@@ -149,4 +189,6 @@ void broker_call(struct daemon *d, const struct bench *bench, struct grant *g,
 	g->broker->count.refused += bm_json_string(event, "refused") != NULL;
 	bm_store_add(d->store, event);
 	streams_wake(d);
+	if (has_to_say(g->broker))
+		broker_record(d, bench, g, "counted", NULL);
 }

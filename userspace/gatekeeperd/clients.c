@@ -18,9 +18,11 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "gatekeeperd/broker.h"
 #include "gatekeeperd/door.h"
 #include "gatekeeperd/peer.h"
 #include "gatekeeperd/sealing.h"
+#include "gatekeeperd/secrets_search.h"
 
 /* SO_PEERPIDFD: since 6.5 the peer itself, not only its number. */
 #ifndef SO_PEERPIDFD
@@ -45,7 +47,7 @@ static bool awaits(const struct connection *c)
 static uint64_t deadline_of(const struct daemon *d, const struct connection *c)
 {
 	if (c->streaming || c->execution || c->ending || c->awaits.number ||
-	    sealing_busy(c->sealing))
+	    sealing_busy(c->sealing) || broker_verify_busy(c) || secrets_busy(c))
 		return 0;
 	if (c->role == PEER_BENCH)
 		return door_deadline(c);

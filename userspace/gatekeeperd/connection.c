@@ -19,6 +19,7 @@
 #include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
+#include "gatekeeperd/secrets_search.h"
 
 void pending_drop(struct connection *c)
 {
@@ -46,6 +47,7 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->adoption = NULL;
 	sealing_abandon(d, c->sealing);
 	broker_verify_abandon(d, c);
+	secrets_search_abandon(d, c);
 	clients_gone(d);
 	if (c->role == PEER_BENCH)
 		door_left(d, c);
@@ -142,7 +144,7 @@ static int dispatch(struct daemon *d, struct connection *c, struct bm_message *m
 	if (r < 0)
 		return r;
 	if (c->streaming || c->execution || c->ending || c->awaits.number ||
-	    sealing_busy(c->sealing) || broker_verify_busy(c))
+	    sealing_busy(c->sealing) || broker_verify_busy(c) || secrets_busy(c))
 		return bm_fail(err, EBUSY, "protocol", "open another connection",
 			       "this connection is taken by an earlier request");
 	daemon_log(LOG_LEVEL_DEBUG, "process %d of uid %u asks: %s", c->pid, c->uid, request->op);

@@ -76,9 +76,10 @@ struct connection {
 	int pidfd;         /* the peer; below 0: it had gone before it was seen */
 	uint64_t started;  /* its start time, against a reused number; 0: the same */
 	struct pending pending;
-	struct adoption *adoption;    /* adopt.c */
-	struct sealing *sealing;      /* sealing.h */
-	struct broker_verify *verify; /* broker.h */
+	struct adoption *adoption;     /* adopt.c */
+	struct sealing *sealing;       /* sealing.h */
+	struct broker_verify *verify;  /* broker.h */
+	struct secrets_search *search; /* secrets_search.h */
 	/* events */
 	bool streaming, follow;
 	struct bm_reader reader;

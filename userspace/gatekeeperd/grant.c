@@ -32,6 +32,7 @@
 #include "gatekeeperd/rule_four.h"
 #include "gatekeeperd/sealing.h"
 #include "gatekeeperd/secrets.h"
+#include "gatekeeperd/secrets_search.h"
 
 int bench_usable(const struct bench *bench, struct bm_error *err)
 {
@@ -269,7 +270,7 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		r = prepare(d, c, bench, message, p, err);
 	if (r < 0)
 		pending_drop(c);
-	else if (!sealing_busy(c->sealing))
+	else if (!sealing_busy(c->sealing) && !secrets_busy(c))
 		*ret_reply = pending_offer(d, c, bench);
 	return r;
 }

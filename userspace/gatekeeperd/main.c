@@ -38,6 +38,7 @@
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/sealing.h"
+#include "gatekeeperd/secrets_search.h"
 #include "gatekeeperd/shrink.h"
 #include "gatekeeperd/unload.h"
 
@@ -258,6 +259,7 @@ static void bury(struct daemon *d)
 			*at = c->next;
 			sealing_free(c->sealing);
 			broker_verify_free(c->verify);
+			secrets_search_free(c->search);
 			free(c);
 		} else {
 			at = &c->next;

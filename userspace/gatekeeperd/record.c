@@ -151,6 +151,7 @@ int ledger_rotate(struct daemon *d, char ret_old[64], struct bm_error *err)
 
 	bm_json_add_int(fields, "last_bench", d->model.last_bench);
 	bm_json_add_int(fields, "last_request", d->model.last_ask);
+	bm_json_add_int(fields, "last_carrier", d->model.last_carrier);
 	r = bm_ledger_rotate(d->ledger, fields, restate_all, d, ret_old, err);
 	/* What is said again may be as long: then the next one must not begin at once. */
 	d->rotate_at = 2 * bm_ledger_size(d->ledger) > BM_LEDGER_FILE_MAX

@@ -204,6 +204,25 @@ static int replay_hosts(struct bench *bench, const char *event, struct json_obje
 	return 0;
 }
 
+/* How far the numbers had come that are never used again. */
+static void replay_counters(struct model *model, struct json_object *json)
+{
+	const struct {
+		const char *key;
+		uint32_t *last;
+	} counters[] = {
+		{ "last_bench", &model->last_bench },
+		{ "last_request", &model->last_ask },
+		{ "last_carrier", &model->last_carrier },
+	};
+	int64_t last;
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (bm_json_int(json, counters[i].key, &last) == 0 && last > 0 &&
+		    last <= UINT32_MAX)
+			*counters[i].last = (uint32_t)last;
+}
+
 static int replay(void *ctx, uint64_t n, const char *event, struct json_object *json,
 		  struct bm_error *err)
 {
@@ -216,14 +235,10 @@ static int replay(void *ctx, uint64_t n, const char *event, struct json_object *
 
 	if (again)
 		event = bm_json_string(json, "was") ?: event;
-	if (!strcmp(event, "begin") && bm_json_int(json, "last_bench", &id) == 0 && id > 0 &&
-	    id <= UINT32_MAX)
-		d->model.last_bench = (uint32_t)id;
+	if (!strcmp(event, "begin"))
+		replay_counters(&d->model, json);
 	if (!strcmp(event, "carrier") || !strcmp(event, "carrier-clear"))
 		return carrier_replay(&d->model, event, json) < 0 ? bad_line(n, event, err) : 0;
-	if (!strcmp(event, "begin") && bm_json_int(json, "last_request", &id) == 0 && id > 0 &&
-	    id <= UINT32_MAX)
-		d->model.last_ask = (uint32_t)id;
 	if (asks_event(event))
 		return asks_replay(&d->model, event, json) < 0 ? bad_line(n, event, err) : 0;
 	if (!name)

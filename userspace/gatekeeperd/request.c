@@ -6,6 +6,7 @@
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/listen.h"
 #include "gatekeeperd/network.h"
+#include "gatekeeperd/rule_four.h"
 
 #include <errno.h>
 #include <string.h>
@@ -124,6 +125,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 			bm_json_add(json, "refused", refused_of(b, &stats));
 		if (!offset)
 			door_add(d, b, json);
+		if (!offset)
+			bm_json_add(json, "had", rule_four_to_json(d, b));
 		if (b->detached && !offset) {
 			used = strlen(json_object_to_json_string_ext(b->detached, 0));
 			bm_json_add(json, "detached", json_object_get(b->detached));

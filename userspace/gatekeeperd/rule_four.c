@@ -88,20 +88,31 @@ int rule_four_check(struct daemon *d, const struct bench *bench, uint32_t ways, 
 	return 0;
 }
 
+static struct json_object *ways_to_json(uint32_t ways)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < WAYS; i++)
+		if (ways & ways_named[i].way)
+			json_object_array_add(list, json_object_new_string(ways_named[i].name));
+	return list;
+}
+
+struct json_object *rule_four_to_json(struct daemon *d, const struct bench *bench)
+{
+	return ways_to_json(ever(d, bench));
+}
+
 static int record_ever(struct daemon *d, struct bench *bench, uint32_t had, struct bm_error *err)
 {
-	struct json_object *fields, *list;
+	struct json_object *fields;
 	int r;
 
 	if (!(had & ~bench->ever))
 		return 0;
 	fields = json_object_new_object();
-	list = json_object_new_array();
 	had |= bench->ever;
-	for (size_t i = 0; i < WAYS; i++)
-		if (had & ways_named[i].way)
-			json_object_array_add(list, json_object_new_string(ways_named[i].name));
-	bm_json_add(fields, "had", list);
+	bm_json_add(fields, "had", ways_to_json(had));
 	r = bench_record(d, bench, "ever", fields, err);
 	if (r == 0)
 		bench->ever = had;

@@ -40,6 +40,9 @@ int rule_four_reached(struct daemon *d, struct bench *bench, struct bm_error *er
 /* For a confirmation that needs --with-secret: "leaves", a list of what would stand beside what. */
 void rule_four_describe(struct json_object *json, const struct bench *bench, uint32_t ways);
 
+/* What it has, or had, by name; NULL never. */
+struct json_object *rule_four_to_json(struct daemon *d, const struct bench *bench);
+
 /* At a restart: of ledger and kernel both get what either has. */
 int rule_four_adopt(struct daemon *d, struct bench *bench, struct bm_error *err);
 /* The ledger's line of it. -EBADMSG. */

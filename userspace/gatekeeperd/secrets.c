@@ -10,13 +10,9 @@
 #include "base/escape.h"
 #include "gatekeeperd/carriers.h"
 #include "gatekeeperd/rule_four.h"
-#include "policy/secrets.h"
+#include "gatekeeperd/secrets_search.h"
 
 #define RULE "secret"
-/* The loop waits for it: what takes longer is confirmed apart. */
-#define SCAN_ENTRIES 100000
-#define SCAN_DEPTH 32
-#define SCAN_MS 3000
 
 void secrets_options(struct json_object *request, struct pending *p)
 {
@@ -24,41 +20,6 @@ void secrets_options(struct json_object *request, struct pending *p)
 	p->with_secret = bm_json_bool(request, "with_secret");
 	p->except_secrets = bm_json_bool(request, "except_secrets");
 	p->unscanned = bm_json_bool(request, "unscanned");
-}
-
-static int scan(struct daemon *d, const struct connection *c, const struct bench *bench,
-		const struct pending *p, const struct bm_secrets *secrets,
-		struct bm_secrets_scan *ret, struct bm_error *err)
-{
-	const char *leave[EXCEPT_MAX + 1] = {};
-	struct bm_secrets_look look = {
-		.secrets = secrets,
-		.fd = p->fd,
-		.path = p->source.path,
-		.uid = c->uid ?: p->source.uid,
-		.gid = p->source.gid,
-		/* As the Bench will: not mapped, its root reads everything. */
-		.anybody = !bench->target.uid || !p->idmap,
-		.leave = leave,
-		.entries = SCAN_ENTRIES,
-		.depth = SCAN_DEPTH,
-		.ms = SCAN_MS,
-	};
-	autofree struct bm_secret_known *known = calloc(d->model.carrier_count + 1, sizeof(*known));
-	size_t count = 0;
-
-	if (!known)
-		return bm_fail_errno(err, ENOMEM, "search for secrets");
-	for (const struct carrier *one = d->model.carriers; one && !(bench->ever & WAY_SECRET);
-	     one = one->next)
-		known[look.known_count++] =
-			(struct bm_secret_known){ one->device, one->inode, one->born_ns };
-	look.known = known;
-	look.known_why = "a carrier: see `benchmon carrier ls`";
-	for (size_t i = 0; i < p->except_count; i++)
-		if (!p->excepts[i].readable)
-			leave[count++] = p->excepts[i].name;
-	return bm_secrets_scan(&look, ret, err);
 }
 
 /* False: no exception can have that name. */
@@ -148,24 +109,6 @@ static int refuse_some(const struct pending *p, const struct bm_secrets_scan *fo
 		       found->count, found->count == 1 ? "s" : "", list);
 }
 
-static int judge(struct pending *p, const struct bm_secrets_scan *found, struct bm_error *err)
-{
-	if (found->bounds && !p->unscanned)
-		return bm_fail(err, EPERM, RULE,
-			       "grant what is needed of it, or confirm the rest with --unscanned",
-			       "%.256s was not searched for secrets to its end: there is more than "
-			       "%s, of which %u entries were seen",
-			       p->source.path,
-			       found->bounds & BM_SECRETS_TIME    ? "3 seconds' work"
-			       : found->bounds & BM_SECRETS_DEPTH ? "32 levels"
-								  : "100000 entries",
-			       found->entries);
-	p->unscanned = found->bounds;
-	if (!found->count)
-		return 0;
-	return p->except_secrets ? except_all(p, found, err) : refuse_some(p, found, err);
-}
-
 /* What a Bench with a secret could write to. */
 static int refuse_carrier(struct daemon *d, const struct bench *bench, const struct pending *p,
 			  struct bm_error *err)
@@ -192,10 +135,39 @@ static int refuse_carrier(struct daemon *d, const struct bench *bench, const str
 		       p->source.path, c->of, c->number);
 }
 
-int secrets_prepare(struct daemon *d, const struct connection *c, const struct bench *bench,
+static int refuse_itself(const struct pending *p, const char *why, struct bm_error *err)
+{
+	return bm_fail(err, EPERM, RULE, "grant it with --secret; the Bench then never gets egress",
+		       "%.256s looks like a secret: %.128s", p->source.path, why);
+}
+
+static const char *unsearched(const struct bm_secrets_scan *found)
+{
+	return found->bounds & BM_SECRETS_TIME      ? "it takes more than 3 seconds"
+	       : found->bounds & BM_SECRETS_DEPTH   ? "there are more than 32 levels"
+	       : found->bounds & BM_SECRETS_ENTRIES ? "there are more than 100000 entries"
+						    : "some of it could not be read";
+}
+
+int secrets_judge(struct pending *p, const struct bm_secrets_scan *found, struct bm_error *err)
+{
+	if (!p->source.directory && found->count)
+		return refuse_itself(p, found->list[0].why, err);
+	if (found->bounds && !p->unscanned)
+		return bm_fail(err, EPERM, RULE,
+			       "grant what is needed of it, or confirm the rest with --unscanned",
+			       "%.256s was not searched for secrets to its end: %s (%u entries "
+			       "were seen)",
+			       p->source.path, unsearched(found), found->entries);
+	p->unscanned = found->bounds;
+	if (!found->count)
+		return 0;
+	return p->except_secrets ? except_all(p, found, err) : refuse_some(p, found, err);
+}
+
+int secrets_prepare(struct daemon *d, struct connection *c, const struct bench *bench,
 		    struct pending *p, struct bm_error *err)
 {
-	autofree struct bm_secrets_scan *found = NULL;
 	autosecrets secrets = {};
 	const char *why;
 	int r;
@@ -205,24 +177,10 @@ int secrets_prepare(struct daemon *d, const struct connection *c, const struct b
 	if (p->secret)
 		return 0;
 	r = refuse_carrier(d, bench, p, err);
-	if (r < 0)
-		return r;
-	r = bm_secrets_load(SECRETS_FILE, 0, &secrets, err);
+	if (r == 0)
+		r = bm_secrets_load(SECRETS_FILE, 0, &secrets, err);
 	if (r < 0)
 		return r;
 	why = bm_secret_by_path(&secrets, p->source.path, p->source.directory);
-	if (!why) {
-		found = calloc(1, sizeof(*found));
-		if (!found)
-			return bm_fail_errno(err, ENOMEM, "search for secrets");
-		r = scan(d, c, bench, p, &secrets, found, err);
-		if (r < 0)
-			return r;
-		why = !p->source.directory && found->count ? found->list[0].why : NULL;
-	}
-	if (why)
-		return bm_fail(err, EPERM, RULE,
-			       "grant it with --secret; the Bench then never gets egress",
-			       "%.256s looks like a secret: %.128s", p->source.path, why);
-	return judge(p, found, err);
+	return why ? refuse_itself(p, why, err) : secrets_search_begin(d, c, bench, &secrets, err);
 }

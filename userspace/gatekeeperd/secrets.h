@@ -5,6 +5,7 @@
 #define BENCHMON_GATEKEEPERD_SECRETS_H
 
 #include "gatekeeperd/daemon.h"
+#include "policy/secrets.h"
 
 /* Takes the place of the list that is built in: profiles/secrets.json. */
 #define SECRETS_FILE "/etc/benchmon/secrets.json"
@@ -14,9 +15,12 @@ void secrets_options(struct json_object *request, struct pending *p);
 
 /*
  * For a file grant that has been looked at, after its exceptions: -EPERM by the rule "secret" where
- * something is recognized that is neither excepted nor granted as one. May add exceptions to p.
+ * it is recognized as one and not granted as such. What can't be told by its path is searched: then
+ * secrets_busy() (secrets_search.h), and offered when that is done.
  */
-int secrets_prepare(struct daemon *d, const struct connection *c, const struct bench *bench,
+int secrets_prepare(struct daemon *d, struct connection *c, const struct bench *bench,
 		    struct pending *p, struct bm_error *err);
+/* What was found in it: refused, or excepted in p. */
+int secrets_judge(struct pending *p, const struct bm_secrets_scan *found, struct bm_error *err);
 
 #endif

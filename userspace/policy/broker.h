@@ -96,6 +96,7 @@ int bm_broker_set_upstream(struct bm_broker *broker, const char *upstream, struc
 /* {"requests"?, "bytes"?, "rate"?, "concurrent"?, "seconds"?} over what is there already. */
 int bm_broker_limits_parse(struct json_object *json, const char *what,
 			   struct bm_broker_limits *limits, struct bm_error *err);
+struct json_object *bm_broker_limits_to_json(const struct bm_broker_limits *limits);
 /* Each of the two that is narrower. */
 void bm_broker_limits_narrow(struct bm_broker_limits *limits, const struct bm_broker_limits *by);
 

@@ -238,6 +238,24 @@ int bm_broker_limits_parse(struct json_object *json, const char *what,
 	return 0;
 }
 
+struct json_object *bm_broker_limits_to_json(const struct bm_broker_limits *limits)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} all[] = {
+		{ "requests", limits->requests }, { "bytes", limits->bytes },
+		{ "rate", limits->rate },         { "concurrent", limits->concurrent },
+		{ "seconds", limits->seconds },
+	};
+	struct json_object *json = json_object_new_object();
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].value)
+			bm_json_add_int(json, all[i].key, (int64_t)all[i].value);
+	return json;
+}
+
 /* Where 0 is no limit. */
 static uint64_t narrower(uint64_t a, uint64_t b)
 {

@@ -102,10 +102,27 @@ struct bm_secrets_scan {
 	uint32_t entries, unreadable;
 	uint32_t bounds;
 };
-enum bm_secrets_bound { BM_SECRETS_ENTRIES = 1, BM_SECRETS_DEPTH = 2, BM_SECRETS_TIME = 4 };
+enum bm_secrets_bound {
+	BM_SECRETS_ENTRIES = 1,
+	BM_SECRETS_DEPTH = 2,
+	BM_SECRETS_TIME = 4,
+	BM_SECRETS_UNREAD = 8
+};
 
 /* In a helper: the names and files are a stranger's. */
 int bm_secrets_scan(const struct bm_secrets_look *look, struct bm_secrets_scan *ret,
 		    struct bm_error *err);
+
+/* The same, not waited for. */
+struct bm_secrets_search {
+	int socket; /* readable when it has an answer, or has ended; -1: none */
+	pid_t pid;
+};
+int bm_secrets_search_start(const struct bm_secrets_look *look, struct bm_secrets_search *ret,
+			    struct bm_error *err);
+int bm_secrets_search_finish(struct bm_secrets_search *search, struct bm_secrets_scan *ret,
+			     struct bm_error *err);
+/* Ends it; nothing when it has been finished. */
+void bm_secrets_search_abandon(struct bm_secrets_search *search);
 
 #endif

@@ -71,8 +71,19 @@ static const char *by_content(struct work *w, int fd)
 	ssize_t n = lseek(fd, 0, SEEK_SET) < 0 ? -1 : read(fd, head, sizeof(head));
 
 	if (n < 0)
-		w->answer.unreadable++;
+		w->answer.bounds |= BM_SECRETS_UNREAD;
 	return n > 0 ? bm_secret_by_head(w->look->secrets, head, (size_t)n) : NULL;
+}
+
+/*
+ * What its owner may not read, the Bench can't either, and what is mounted there does not come
+ * along. Of anything else nobody knows what it is.
+ */
+static void not_read(struct work *w, int error)
+{
+	w->answer.unreadable++;
+	if (error != EACCES && error != EXDEV && error != ENOENT && error != ESTALE)
+		w->answer.bounds |= BM_SECRETS_UNREAD;
 }
 
 static void look_at_file(struct work *w, int dir, const char *name, const struct stat *st)
@@ -83,7 +94,7 @@ static void look_at_file(struct work *w, int dir, const char *name, const struct
 		autoclose fd = open_in(dir, name, O_RDONLY);
 
 		if (fd < 0)
-			w->answer.unreadable++;
+			not_read(w, -fd);
 		else
 			why = by_content(w, fd);
 	}
@@ -157,13 +168,14 @@ static void walk(struct work *w, int parent, const char *name, unsigned depth)
 	autoclose fd = open_in(parent, name, O_RDONLY | O_DIRECTORY);
 	autoclosedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	size_t len = strlen(w->path);
-	struct dirent *entry;
+	struct dirent *entry = NULL;
 
 	if (!dir) {
-		w->answer.unreadable++;
+		not_read(w, fd < 0 ? -fd : errno);
 		return;
 	}
 	(void)TAKE_FD(fd);
+	errno = 0;
 	while (!stopped(w) && (entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
@@ -178,7 +190,10 @@ static void walk(struct work *w, int parent, const char *name, unsigned depth)
 		snprintf(w->path + len, sizeof(w->path) - len, "/%s", entry->d_name);
 		look_in(w, dirfd(dir), entry->d_name, depth);
 		w->path[len] = '\0';
+		errno = 0;
 	}
+	if (!entry && errno)
+		not_read(w, errno);
 }
 
 static int hand_over(const struct bm_secrets_scan *answer, int *ret_fd)
@@ -206,8 +221,11 @@ static int search(void *arg, int *ret_fd, struct bm_error *err)
 	struct work *w = arg;
 	const struct bm_secrets_look *look = w->look;
 	struct stat st;
-	int r = look->anybody ? 0 : bm_confine_user(look->uid, look->gid, err);
+	int r;
 
+	/* The deadline is looked at between entries; of what hangs, nobody else ends it. */
+	alarm((unsigned)(look->ms / 1000) + 2);
+	r = look->anybody ? 0 : bm_confine_user(look->uid, look->gid, err);
 	if (r == 0)
 		r = bm_confine(look->anybody ? BM_CONFINE_READ : BM_CONFINE_OUTPUTS, err);
 	if (r < 0)
@@ -246,19 +264,38 @@ static int take(int fd, struct bm_secrets_scan *ret)
 	return 0;
 }
 
-int bm_secrets_scan(const struct bm_secrets_look *look, struct bm_secrets_scan *ret,
-		    struct bm_error *err)
+int bm_secrets_search_start(const struct bm_secrets_look *look, struct bm_secrets_search *ret,
+			    struct bm_error *err)
 {
 	autofree struct work *w = calloc(1, sizeof(*w));
-	autoclose answer = -1;
-	int r;
 
 	if (!w || strlen(look->path) >= PATH_MAX)
 		return bm_fail_errno(err, w ? ENAMETOOLONG : ENOMEM, "search for secrets");
 	w->look = look;
-	r = bm_helper_within((int)look->ms + 2000, search, w, &answer, err);
-	if (r < 0)
-		return r;
-	r = take(answer, ret);
+	return bm_helper_start(search, w, look->fd, &ret->socket, &ret->pid, err);
+}
+
+int bm_secrets_search_finish(struct bm_secrets_search *search, struct bm_secrets_scan *ret,
+			     struct bm_error *err)
+{
+	autoclose socket = TAKE_FD(search->socket), answer = -1;
+	int r = bm_helper_await(socket, search->pid, BM_HELPER_MS, &answer, err);
+
+	if (r == 0)
+		r = take(answer, ret);
 	return r < 0 ? bm_fail_errno(err, -r, "search for secrets") : 0;
+}
+
+void bm_secrets_search_abandon(struct bm_secrets_search *search)
+{
+	bm_helper_end(&search->socket, search->pid);
+}
+
+int bm_secrets_scan(const struct bm_secrets_look *look, struct bm_secrets_scan *ret,
+		    struct bm_error *err)
+{
+	struct bm_secrets_search search = { .socket = -1 };
+	int r = bm_secrets_search_start(look, &search, err);
+
+	return r < 0 ? r : bm_secrets_search_finish(&search, ret, err);
 }

@@ -18,7 +18,7 @@ ours() {
 
 setup() {
 	mkdir "$tmp/broker"
-	cp "$bin/gatekeeperd" "$bin/benchmon-holder" "$tmp/broker"
+	cp "$bin/"{gatekeeperd,benchmon-holder,benchmon-ask} "$tmp/broker"
 	cp "$repo/build/e2e/broker" "$tmp/broker/benchmon-broker"
 	printf 'up.test 5 A %s\n' "$server" >"$tmp/zone"
 	resolver_up
@@ -128,7 +128,7 @@ case_granted() {
 	bm events --bench e1
 	did 'e1/1  CALL GET /hello 200 of model' 'CALL GET /nothing 404 of model, 0 out, 3 back, 1 ms (refused: broker-path)'
 	bm show e1
-	did 'broker' 'at http://model.broker' 'calls 2, refused 1, bytes 0 out and 28 back'
+	did 'ever had   broker' 'broker' 'at http://model.broker' 'calls 2, refused 1, bytes 0 out and 28 back'
 	grep -q '"event":"grant","id":"e1/1","kind":"broker",.*"broker":"model"' "$state/ledger.jsonl" ||
 		fail 'not in the ledger'
 	bm grant e1 broker model --yes
@@ -225,6 +225,7 @@ case_daemon() {
 	did "hello from $server"
 	bm ledger rotate
 	did
+	rm /var/lib/benchmon/ledger-[0-9]*.jsonl
 	stop_daemon
 	soon runs
 	# Another definition is not what was granted.
@@ -235,6 +236,60 @@ case_daemon() {
 	asks /hello
 	[[ $code -ne 0 ]] || fail 'it runs by another definition'
 	definition model
+	bm destroy e1
+	did
+}
+
+# From inside, and what only an operator says of it.
+case_asked() {
+	local id
+	ours
+	make_bench e1
+	bm exec e1 -- /run/benchmon/benchmon request broker model --why 'to think'
+	[[ $out =~ ^(e1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
+	id=${BASH_REMATCH[1]}
+	bm pending
+	did "$id" 'broker' '"model"' 'to think'
+	bm confirm "$id" --limit concurrent=1 --yes
+	did 'upstream  up.test:443' '60 calls a minute, 1 at once' granted
+	asks /hello
+	did "hello from $server"
+	bm destroy e1
+	did
+}
+
+# Narrower for one grant, and what is gone of it stays gone.
+case_limits() {
+	ours
+	make_bench e1
+	bm grant e1 broker model --limit requests --yes
+	ended 2
+	bm grant e1 broker model --limit rate=1 --limit rate=2 --yes
+	ended 2
+	bm grant e1 broker model --limit calls=1 --yes
+	refused 2 "--limit: 'calls=1' is not WHAT=N, of which WHAT is requests, bytes, rate, concurrent or seconds"
+	bm grant e1 broker model --limit concurrent=65 --yes
+	refused 125 'the grant: limits: concurrent: not in 1 to 64 (rule: broker-definition)'
+	bm grant e1 broker model --limit requests=160 --limit bytes=1M --limit rate=600 --yes
+	did '160 calls in all, 1048576 bytes in all, 60 calls a minute, 4 at once, 60 s a call' granted
+	for _ in {1..12}; do
+		asks /hello
+		did
+	done
+	# Eleven are a sixteenth, and one more: the ledger has them before there are twice as many.
+	grep -q '"what":"counted","calls":{"count":11,' "$state/ledger.jsonl" || fail 'the ledger does not say so'
+	stop_daemon KILL
+	soon runs
+	asks /used
+	did "used $((11 + 11 + 4))"
+	broker_of
+	kill -KILL "$broker"
+	soon gone "$broker"
+	soon runs
+	asks /used
+	did "used $((11 + 11 + 4 + 1 + 4))"
+	bm show e1 --format json
+	did '"lost_calls":19'
 	bm destroy e1
 	did
 }

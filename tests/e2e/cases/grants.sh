@@ -78,9 +78,9 @@ case_usage() {
 	grant --source "$disk/src" --rights wx
 	refused 2 "'wx': no such rights"
 	grant "$disk/src" --private
-	refused 2 'grant: --private is for net, not for file'
+	refused 2 'grant: --private is not for file, which takes SRC[:DEST][:ro|rw] or --source PATH'
 	bm grant e1 disk "$disk/src" --yes
-	refused 2 "grant: no kind 'disk', the kinds are file, net and listen"
+	refused 2 "grant: no kind 'disk', the kinds are file, net, listen and broker"
 	bm grant e1 net --yes
 	refused 2 'grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
 	bm grant nobody file "$disk/src" --yes
@@ -192,13 +192,13 @@ case_source_rights() {
 	refused 125 "$BENCHMON_ROOTFS/etc: Read-only file system"
 	grant "$BENCHMON_ROOTFS:/in/x"
 	refused 125 'is Bench e1'\''s own already (rule: one-grant)'
-	grant /usr/share:/in/x
+	grant "$e2e/helpers:/in/x"
 	turned_down 125 'its file system can'\''t be idmapped (rule: idmap)' \
 		'keep it on ext4, xfs or btrfs, or pass --no-idmap'
-	bm grant e1 file /usr/share:/in/x --no-idmap --yes
+	bm grant e1 file "$e2e/helpers:/in/x" --no-idmap --yes
 	did granted 'as they are, not mapped'
-	bm exec e1 -- ls -d /in/x/doc
-	did /in/x/doc
+	bm exec e1 -- ls -d /in/x/serve.py
+	did /in/x/serve.py
 	bm revoke e1 --all
 	did revoked
 	bm exec e1 -- sh -c 'rmdir /in'

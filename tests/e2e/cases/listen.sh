@@ -137,9 +137,9 @@ case_refused() {
 		refused 2 "'$way'"
 	done
 	bm grant e1 listen 80 --yes --private
-	refused 2 'listen takes PORT[/udp], --from and --for'
+	refused 2 'grant: --private is not for listen, which takes PORT[/udp], --from and --for'
 	bm grant e1 net "$server:80" --yes --from "$server"
-	refused 2 'net takes'
+	refused 2 'grant: --from is not for net, which takes'
 	bm grant e1 listen 80 --yes --from "$server"
 	refused 125 "$server is not this host, and from elsewhere nothing reaches a Bench's link (rule: listen)"
 	for way in 0.0.0.0 224.0.0.1 ff02::1 127.0.0.1 10.0.0.0/8 fe80::1%eth0 example.test; do

@@ -59,7 +59,7 @@ case_usage() {
 	grant "$disk/proj" --except "$(x 300)"
 	refused 2 '--except: a name is longer than 255 bytes'
 	bm grant e1 net 198.51.100.10:80 --except x --yes
-	refused 2 'grant: net takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
+	refused 2 'grant: --except is not for net, which takes PROFILE, HOST:PORT or ADDR:PORT[/udp], --private and --for'
 	local many=() n
 	for n in {1..65}; do
 		many+=(--except "n$n")

@@ -143,8 +143,18 @@ case_network() {
 		bm request e1 ${nonsense%% *} "${nonsense#* }"
 		refused 125
 	done
+	bm request e1 disk x
+	refused 2 "request: no kind 'disk', the kinds are file, net, listen and broker"
+	bm request e1 broker X
+	refused 125 'that is no name for a broker (rule: broker)'
 	bm request e1 broker x
-	refused 2 "no kind 'broker'"
+	asked
+	bm confirm "$id" --secret --yes
+	refused 2 'confirm: --secret is not for broker, which takes NAME, --upstream, --limit'
+	bm confirm "$id" --yes
+	refused 125 'there is no broker "x"'
+	bm reject "$id"
+	did "$id rejected"
 	none_pending
 }
 

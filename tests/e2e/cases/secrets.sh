@@ -91,19 +91,25 @@ case_secret_first() {
 	never_egress n1
 	printf -v last %s "$err"
 	[[ $last == *'(n1/1)'* ]] || fail 'which grant it is'
+	bm show n1
+	did 'ever had   secret'
 	bm revoke n1/1
 	did 'n1/1 revoked'
+	bm show n1 --format json
+	did '"had":["secret"]'
 	never_egress n1
 	stop_daemon KILL
 	never_egress n1
+	bm ledger show --bench n1
+	printed 'n1 ever secret'
 	rotated
 	stop_daemon
 	never_egress n1
-	bm ledger show --bench n1
-	did 'n1 ever secret'
 	bm destroy n1
 	did
 	make_bench n1
+	bm show n1
+	did 'ever had   none'
 	bm grant n1 net "$server:8080" --yes
 	did granted
 	connects n1 8080
@@ -275,6 +281,49 @@ case_recognized() {
 	ended 1
 }
 
+# Somebody holds the search up (fanotify answers when it likes): the others are served meanwhile.
+case_searched() {
+	mkdir -p "$disk/s"
+	echo slow >"$disk/s/file"
+	make_bench s1
+	py secrets searched s1 "$disk/s"
+	bm destroy s1
+	did
+	make_bench s1
+	py secrets destroyed s1 "$disk/s"
+	rm -r "$disk/s"
+}
+
+# What was asked for may be one too: who confirms it says so.
+case_asked() {
+	local id
+	echo wish >"$disk/wish"
+	make_bench a1
+	bm request a1 file "$disk/wish"
+	[[ $out =~ ^(a1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
+	id=${BASH_REMATCH[1]}
+	mkdir -p /etc/benchmon
+	echo '{"name":"secrets","patterns":[{"path":"wish","why":"so it was said"}],"marks":[]}' \
+		>/etc/benchmon/secrets.json
+	bm confirm "$id" --yes
+	refused 125 'looks like a secret: so it was said (rule: secret)' 'grant it with --secret'
+	bm confirm "$id" --secret --yes
+	did 'secret    yes: the Bench never gets egress, for its life' granted
+	rm /etc/benchmon/secrets.json
+	bm request a1 file "$disk/p"
+	[[ $out =~ ^(a1/r[0-9]+)\ awaits\ an\ operator ]] || fail 'it awaits nobody'
+	id=${BASH_REMATCH[1]}
+	bm confirm "$id" --except-secrets --yes
+	did 'except' '.env' granted
+	bm destroy a1
+	did
+	for number in $(benchmon carrier ls --format json </dev/null | jq '.items[].carrier'); do
+		bm carrier clear "$number"
+		did cleared
+	done
+	rm "$disk/wish"
+}
+
 case_own_list() {
 	make_bench n8
 	mkdir -p /etc/benchmon
@@ -355,6 +404,22 @@ case_relay() {
 	did granted
 	may_carry r2 "$disk/r/file"
 	bm destroy r2
+	did
+	bm carrier ls --format json
+	highest=$(jq '[.items[].carrier] | max' "$tmp/out")
+	bm carrier clear "$highest"
+	did cleared
+	# A number is never another's, also where the ledger no longer tells of it.
+	rotated
+	stop_daemon
+	make_bench r3
+	bm grant r3 file "$disk/token" --secret --yes
+	did granted
+	bm grant r3 file "$disk/r/again:rw" --yes
+	did granted
+	bm carrier ls --format json
+	(($(jq '[.items[].carrier] | max' "$tmp/out") > highest)) || fail 'a number is used again'
+	bm destroy r3
 	did
 	rm -r "$disk/r"
 }

@@ -5,6 +5,7 @@
  *
  *   /hello    with its upstream's first address
  *   /stream   a line every 50 ms, and never the last
+ *   /used     with how many calls were told it to be gone
  *   /crash    by exiting with status 7
  *   else      404
  *
@@ -26,6 +27,7 @@
 #define CLIENTS 32
 
 static char first[65536 + 1], address[64], credential[4097];
+static long used;
 static unsigned number;
 
 struct client {
@@ -59,6 +61,14 @@ static void take_address(void)
 		sscanf(at + strlen("\"addresses\":[\""), "%63[^\"]", address);
 }
 
+static void take_used(void)
+{
+	const char *at = strstr(first, "\"used\":{\"requests\":");
+
+	if (at)
+		sscanf(at + strlen("\"used\":{\"requests\":"), "%ld", &used);
+}
+
 static void begin(void)
 {
 	char space[CMSG_SPACE(sizeof(int))];
@@ -81,6 +91,7 @@ static void begin(void)
 		_exit(3);
 	close(fd);
 	take_address();
+	take_used();
 	uid = value_of("uid");
 	if (uid <= 0 || setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
@@ -144,6 +155,10 @@ static void answer(struct client *c)
 	if (!strcmp(path, "/hello")) {
 		status = 200;
 		snprintf(body, sizeof(body), "hello from %s\n", address);
+	}
+	if (!strcmp(path, "/used")) {
+		status = 200;
+		snprintf(body, sizeof(body), "used %ld\n", used);
 	}
 	snprintf(said, sizeof(said),
 		 "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", status,
