@@ -258,6 +258,12 @@ static void hints_are_safe_to_paste(void **state)
 	assert_hint(&event, NULL);
 	event = file_event(NAMES("a", "/"));
 	assert_hint(&event, "benchmon grant b1 file /a:ro");
+	event.rule = BM_RULE_REVOKED;
+	event.hook = BM_HOOK_FILE_PERMISSION;
+	assert_hint(&event, "benchmon grant b1 file /a:ro");
+	event.rule = BM_RULE_PRIVILEGE;
+	assert_hint(&event, NULL);
+	event.rule = BM_RULE_NO_GRANT;
 	event.hook = BM_HOOK_EXEC;
 	assert_hint(&event, NULL);
 }
@@ -299,6 +305,11 @@ static void net_hints(void **state)
 		assert_hint(&event, cases[i].hint ? hint : NULL);
 	}
 	event = net_event(AF_INET, "198.51.100.10", 80, IPPROTO_TCP);
+	event.rule = BM_RULE_EXPIRED;
+	assert_hint(&event, "benchmon grant b1 net 198.51.100.10:80");
+	event.rule = BM_RULE_PACKET;
+	assert_hint(&event, NULL);
+	event.rule = BM_RULE_NOT_SEALED;
 	event.hook = BM_HOOK_INGRESS;
 	assert_hint(&event, NULL);
 }

@@ -199,14 +199,34 @@ static const char *net_hint(const struct bm_event_net *net, const char *bench, c
 	return buf;
 }
 
+/* What was granted once could be again. */
+static bool has_ended(__u32 rule)
+{
+	return rule == BM_RULE_REVOKED || rule == BM_RULE_EXPIRED;
+}
+
 const char *bm_describe_hint(const struct bm_event *event, const char *bench, char buf[BM_HINT_LEN])
 {
 	if (event->verdict != BM_DENY)
 		return NULL;
-	if (event->rule == BM_RULE_NO_GRANT && event->hook == BM_HOOK_FILE_OPEN)
-		return file_hint(&event->file, bench, buf);
+	switch (event->hook) {
+	case BM_HOOK_FILE_OPEN:
+	case BM_HOOK_FILE_PERMISSION:
+	case BM_HOOK_GETATTR:
+	case BM_HOOK_READLINK:
+		return event->rule == BM_RULE_NO_GRANT || has_ended(event->rule)
+			       ? file_hint(&event->file, bench, buf)
+			       : NULL;
 	/* The source of a packet that came in is nothing a Bench could be granted. */
-	if (event->rule == BM_RULE_NOT_SEALED && event->hook != BM_HOOK_INGRESS)
-		return net_hint(&event->net, bench, buf);
-	return NULL;
+	case BM_HOOK_CONNECT4:
+	case BM_HOOK_CONNECT6:
+	case BM_HOOK_SENDMSG4:
+	case BM_HOOK_SENDMSG6:
+	case BM_HOOK_EGRESS:
+		return event->rule == BM_RULE_NOT_SEALED || has_ended(event->rule)
+			       ? net_hint(&event->net, bench, buf)
+			       : NULL;
+	default:
+		return NULL;
+	}
 }

@@ -269,8 +269,10 @@ static bool is_alive(void *ctx, uint32_t id)
 void streams_begin(struct daemon *d)
 {
 	bm_store_keep(d->store, is_alive, d);
-	for (struct bench *b = d->model.benches; b; b = b->next)
+	for (struct bench *b = d->model.benches; b; b = b->next) {
+		resume(d, b);
 		b->stirred = true;
+	}
 	await_settling(d);
 	daemon_timer(d, TIMER_STORE, bm_now_ns(CLOCK_BOOTTIME));
 }

@@ -55,7 +55,7 @@ case_schema() {
 
 # Whoever moves the file away has what was in it; what is not stored any more is said to be missing.
 case_stored() {
-	local log=/var/log/benchmon/events.jsonl last
+	local log=/var/log/benchmon/events.jsonl newest
 	make_bench s1
 	bm exec s1 -- bash -c "cat </dev/tcp/$server/8081"
 	ended 1
@@ -65,8 +65,8 @@ case_stored() {
 	bm events --bench s1 --since 0 --format json
 	did "\"destination\":\"$server:8081/tcp\""
 	key_of_last seq
-	last=$value
-	bm events --bench s1 --since "$last"
+	newest=$value
+	bm events --bench s1 --since "$newest"
 	did
 	same '' "$out" 'what is behind the last'
 	mv "$log" "$tmp/old"
@@ -78,7 +78,7 @@ case_stored() {
 	did
 	stop_daemon KILL
 	bm events --bench s1 --since 0 --format json
-	did "\"type\":\"lost\",\"bench\":\"s1\",\"count\":$last}" "\"seq\":$((last + 1)),"
+	did "\"type\":\"lost\",\"bench\":\"s1\",\"count\":$newest}" "\"seq\":$((newest + 1)),"
 	py jsonlines "$log"
 	bm destroy s1
 	did
@@ -94,8 +94,8 @@ key_of_last() { # KEY
 case_told() {
 	local metrics=/var/log/benchmon/benchmon.prom
 	make_bench t1
-	bm exec t1 -- bash -c "cat </dev/tcp/$server/8081; true"
-	did
+	bm exec t1 -- bash -c "cat </dev/tcp/$server/8081"
+	ended 1
 	bm events --bench t1 --since 0 --format json
 	did '"comm":"bash"'
 	[[ $out =~ '"comm":"bash","inside":'[1-9][0-9]*',"exe":"/'[a-z/]*'bash","parent":{"pid":'[1-9] ]] ||
