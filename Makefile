@@ -309,7 +309,7 @@ attack: deps
 
 # Daemons that are never installed: cases/steps.sh, cases/upgrade.sh.
 stepped:
-	@$(MAKE) --no-print-directory STEPS=1 $(addprefix build/steps/bin/,gatekeeperd benchmon-holder benchmon-ask)
+	@$(MAKE) --no-print-directory STEPS=1 $(addprefix build/steps/bin/,gatekeeperd benchmon-holder benchmon-ask benchmon-broker)
 
 others: stepped
 	@$(MAKE) --no-print-directory OTHER=1 $(addprefix build/other/bin/,gatekeeperd benchmon-holder benchmon-ask)

@@ -65,6 +65,13 @@
 	X(GRANT_NET_HOSTS_SAID)                                                                    \
 	X(GRANT_NET_SAID)                                                                          \
 	X(GRANT_NET_NAMED)                                                                         \
+	X(RULE_FOUR_SAID)                                                                          \
+	X(RULE_FOUR_CLAIMED)                                                                       \
+	X(CARRIER_SAID)                                                                            \
+	X(GRANT_BROKER_SAID)                                                                       \
+	X(GRANT_BROKER_STARTED)                                                                    \
+	X(GRANT_BROKER_NAMED)                                                                      \
+	X(REVOKE_BROKER_STOPPED)                                                                   \
 	X(NAMES_SAID)                                                                              \
 	X(NAMES_PLACED)                                                                            \
 	X(NAMES_STORED)                                                                            \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/names.h"
@@ -289,6 +290,7 @@ int broker_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 
 	if (r == 0)
 		r = bench_record(d, bench, "grant", grant_to_json(bench, g), err);
+	STEP(GRANT_BROKER_SAID);
 	if (r == 0 && g->expiry_ns)
 		r = bm_recall_attach(d->kernel, err);
 	if (r < 0)
@@ -296,8 +298,10 @@ int broker_grant(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	r = rule_four_begin(d, bench, g, err);
 	if (r == 0)
 		r = broker_start(d, bench, g, err);
+	STEP(GRANT_BROKER_STARTED);
 	if (r == 0)
 		r = names_update(d, bench, g, err);
+	STEP(GRANT_BROKER_NAMED);
 	if (r == 0)
 		r = bench_net_grant(d, bench, g, err);
 	if (r < 0) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/step.h"
 #include "bench/foreign.h"
 #include "bench/pin.h"
 #include "gatekeeperd/lifecycle.h"
@@ -260,6 +261,7 @@ static int mark(struct daemon *d, const struct bench *bench, const struct grant 
 	snprintf(next.of, sizeof(next.of), "%s/%u", bench->name, g->number);
 	next.source = (char *)(uintptr_t)g->source;
 	r = daemon_record(d, "carrier", to_json(&next), err);
+	STEP(CARRIER_SAID);
 	return r < 0 ? r : add(&d->model, &next, g->source);
 }
 

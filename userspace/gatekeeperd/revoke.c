@@ -84,6 +84,7 @@ int grant_revoke(struct daemon *d, struct bench *bench, struct grant *g, struct 
 	 * now. */
 	if (g->kind == GRANT_BROKER)
 		broker_stop(d, bench, g);
+	STEP(REVOKE_BROKER_STOPPED);
 	if (r == REVOKE_SEARCHES) {
 		json_object_put(found);
 		return r;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/step.h"
 #include "gatekeeperd/lifecycle.h"
 
 #define RULE "never-both"
@@ -127,9 +128,11 @@ int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g
 
 	if (r == 0)
 		r = record_ever(d, bench, ways, err);
+	STEP(RULE_FOUR_SAID);
 	if (r == 0 && ways & (WAY_SECRET | WAY_EGRESS))
 		r = bm_ever_claim(d->kernel, bench->cgroup.id,
 				  ways & WAY_SECRET ? BM_EVER_SECRET : BM_EVER_EGRESS, err);
+	STEP(RULE_FOUR_CLAIMED);
 	return r;
 }
 

@@ -18,7 +18,13 @@ setup() {
 	resolver_up
 	define p '{"host":"a.test","protocol":"tcp","port":8080,"why":"x"},{"host":"b.test","protocol":"tcp","port":8080,"why":"x"}'
 	define q '{"host":"a.test","protocol":"tcp","port":8080,"why":"x"}'
-	printf '%s\n' "a.test 5 A $server" 'b.test 5 A 198.51.100.11' >"$tmp/zone"
+	printf '%s\n' "a.test 5 A $server" 'b.test 5 A 198.51.100.11' "up.test 5 A $server" >"$tmp/zone"
+	mkdir -m 755 /etc/benchmon/brokers
+	mkdir -m 700 /etc/benchmon/credentials
+	printf '%s' '{"name":"model","description":"d","upstream":{"host":"up.test"},
+		"credential":{"header":"x-key"},"allow":[{"method":"GET","path":"/a"}],
+		"verify":{"method":"GET","path":"/a"}}' >/etc/benchmon/brokers/model.json
+	(umask 077 && echo sk-steps-0123456789 >/etc/benchmon/credentials/model)
 	bm profile seal p --yes
 	did
 }

@@ -8,7 +8,7 @@ import subprocess
 
 import pinned
 from client import Client, check
-from ledger import awaiting, replay
+from ledger import awaiting, ever, replay
 
 
 def subset(allowed):
@@ -22,8 +22,12 @@ def subset(allowed):
         check(record, f"kernel: a grant beyond the ledger: {bench}/{grant} {what}")
         check((record["kind"] == "file") == (kind == "file"), f"kernel: another kind: {record}")
         if kind == "file":
-            check(record["object"] == what and not rights & ~(3 if record["rights"] == "rw" else 1),
+            most = (3 if record["rights"] == "rw" else 1) | (8 if record.get("secret") else 0)
+            check(record["object"] == what and not rights & ~most,
                   f"kernel: more than the ledger: {what} {rights}, {record}")
+    for bench, word in pinned.ever().items():
+        had = ever().get(bench, set())
+        check(not word or pinned.EVER.get(word) in had, f"kernel: ever {word}, ledger {had}")
     walled = pinned.benches()
     check(walled <= set(said), f"kernel: Benches {walled}, ledger {set(said)}")
     return said
@@ -130,7 +134,11 @@ def agrees(bench, allowed):
         check(there == wanted, f"mounted: {there}, granted: {wanted}")
     nets = [entry for entry in allowed if entry[0] == "net"]
     link = f"/sys/class/net/bm{bench['id']}"
-    check(os.path.exists(link) == bool(nets), f"the link; {nets}", bench)
+    # To a broker there is no way but the Bench's own loopback.
+    ways = [entry for entry in nets if grants[entry[2]]["kind"] != "broker"]
+    check(os.path.exists(link) == bool(ways), f"the link; {nets}", bench)
+    had = set(bench["had"])
+    check(not any(entry[4] & 8 for entry in allowed) or "secret" in had, f"had {had}", bench)
     elements = nft_of(bench["pid"], "benchmon")
     check(elements is not None, f"{bench['name']} has no nft table")
     check(bool(elements) == bool(nets), f"nft of the Bench has {elements}, the kernel {nets}")

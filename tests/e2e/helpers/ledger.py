@@ -48,6 +48,16 @@ def replay():
     return benches
 
 
+def ever():
+    """Bench id -> what it has, or had, by the fourth rule."""
+    found = {}
+    for record in lines():
+        event = record["was"] if record["event"] == "state" else record["event"]
+        if event == "ever":
+            found[record["bench_id"]] = set(record["had"])
+    return found
+
+
 def awaiting():
     """The requests that nobody has decided: a grant and a Bench say themselves which they answer."""
     found = {}

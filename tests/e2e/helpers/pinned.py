@@ -126,6 +126,26 @@ def benches():
     return {struct.unpack("=I", value[:4])[0] for _, value in entries("benches")}
 
 
+EVER = {1: "secret", 2: "egress"}
+SLOTS = 8192
+
+
+def ever():
+    """Bench -> the word of it that decides about the fourth rule."""
+    if not os.path.exists(MAPS):
+        return {}
+    fd = obj_get(f"{MAPS}/config")
+    size = map_info(fd)[3]
+    words = look_up(fd, struct.pack("=I", 0), size)[-4 * SLOTS:]
+    os.close(fd)
+    found = {}
+    for _, value in entries("benches"):
+        bench = struct.unpack_from("=I", value)[0]
+        slot = struct.unpack_from("=I", value, 36)[0]
+        found[bench] = struct.unpack_from("=I", words, 4 * slot)[0]
+    return found
+
+
 def pins():
     """Path below the pins' directory -> the id of the program or map that it leads to."""
     found = {}

@@ -150,7 +150,7 @@ def attached():
 
 def zone(second):
     with open(f"{RUN}/zone", "w", encoding="ascii") as file:
-        file.write(f"a.test 5 A {SERVER}\nb.test 5 A {second}\n")
+        file.write(f"a.test 5 A {SERVER}\nb.test 5 A {second}\nup.test 5 A {SERVER}\n")
 
 
 def sealed(name="p"):
@@ -282,6 +282,26 @@ def to_restart():
     net_grant(granted)
 
 
+def made():
+    """One that never had egress."""
+    must("create", [opened(ROOTFS)], bench="s2")
+
+
+def secret():
+    file_grant(lambda fds, **keys: grant("s2", fds, **keys), rights="rw", secret=True)
+
+
+def forgotten():
+    end_if_there("s2", "destroy")
+    with Client() as client:
+        for item in client.ask("carriers")["items"]:
+            check(client.ask("carrier-clear", carrier=item["carrier"])["ok"], "not cleared", item)
+
+
+def broker(do):
+    return do(kind="broker", broker="model")
+
+
 def nothing():
     pass
 
@@ -410,6 +430,8 @@ GROUPS = {
             grant, **{"except": [{"name": "no", "rights": "none"}], "for": 3600}), revoke_all),
         "net": (nothing, lambda: net_grant(grant), revoke_all),
         "listen": (nothing, lambda: grant(kind="listen", port=81, protocol="tcp"), revoke_all),
+        "secret": (made, secret, forgotten),
+        "broker": (nothing, lambda: broker(grant), revoke_all),
         "seal": (nothing, lambda: confirmed("profile-seal", name="q"), lambda: unsealed("q")),
         "profile": (sealed, lambda: grant(kind="net", profile="p"), revoke_all),
         "host": (nothing, lambda: grant(kind="net", destination="a.test:8080"),
@@ -424,6 +446,7 @@ GROUPS = {
         "net": (lambda: net_grant(granted), revoke_first, revoke_all),
         "listen": (lambda: granted(kind="listen", port=81, protocol="tcp"), revoke_first,
                    revoke_all),
+        "broker": (lambda: broker(granted), revoke_first, revoke_all),
         "profile": (profile_granted, revoke_first, revoke_all),
         "host": (profile_granted, revoke_host, revoke_all),
         "all": (to_restart, lambda: revoke(bench="s1", all=True), revoke_all),
