@@ -15,6 +15,7 @@
 #include "gatekeeperd/network.h"
 #include "gatekeeperd/record.h"
 #include "gatekeeperd/replay.h"
+#include "network/link.h"
 
 static int open_cgroup(struct bench *bench)
 {
@@ -57,6 +58,9 @@ static int kill_all(struct daemon *d, struct bm_error *err)
 		bench_net_find(b);
 		if (r == 0)
 			r = bench_nft_end(b, err);
+		/* With the last link goes what it changed on the host. */
+		if (r == 0)
+			r = bm_link_destroy(b->id, err);
 		if (r == 0 && b->origin == ORIGIN_CREATED)
 			r = bm_box_destroy(b->name, err);
 		bm_json_add_string(fields, "reason", "unloaded");

@@ -132,6 +132,8 @@ case_tampered() {
 # What is missing is loaded anew, and the Benches that were of it are ended.
 case_unloaded() {
 	make_bench t1
+	bm grant t1 net "$server:8080" --yes
+	did
 	stop_daemon
 	rm "/sys/fs/bpf/benchmon/maps/known"
 	bm ls
