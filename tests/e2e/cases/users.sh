@@ -8,7 +8,7 @@ as() { # UID ARGUMENT...: benchmon, as an operator
 
 setup() {
 	local uid
-	echo '{"operators":"nogroup","max_benches_per_user":2,"max_requests_per_user":2,"max_grants_per_user":3}' >"$tmp/settings"
+	echo '{"operators":"nogroup","max_benches_per_user":2,"max_grants_per_user":3}' >"$tmp/settings"
 	stop_daemon
 	py service up --config "$tmp/settings"
 	for uid in 1501 1502; do
@@ -208,7 +208,7 @@ case_rootfs() {
 	rm -r "$disk/1501/root"
 }
 
-# What one uses up is their own share: another's Benches and requests go on.
+# What one uses up is their own share: another's Benches and grants go on.
 case_shares() {
 	local i
 	as 1501 create second --rootfs "$BENCHMON_ROOTFS"
@@ -217,14 +217,6 @@ case_shares() {
 	refused 125 'uid 1501 has 2 Benches, as many as one user may have' 'rule: user-limits' \
 		'max_benches_per_user in /etc/benchmon/gatekeeperd.json'
 	py users container 1501 third $$ / 'uid 1501 has 2 Benches' user-limits
-	for i in mine second; do
-		as 1501 exec $i -- /run/benchmon/benchmon request net a.test:443
-		did 'awaits an operator'
-	done
-	as 1501 exec mine -- /run/benchmon/benchmon request net b.test:443
-	ended 125
-	[[ $err == *'2 requests for Benches of uid 1501 are pending already (rule: request-limit)'* ]] ||
-		fail 'they may ask for more'
 	install -o 1501 -g 1501 "$disk/1501/file" "$disk/1501/third"
 	for i in file first; do
 		as 1501 grant second file "$disk/1501/$i:/in/$i" --yes
@@ -237,8 +229,6 @@ case_shares() {
 	did granted
 	as 1502 revoke other --all
 	did
-	as 1502 exec other -- /run/benchmon/benchmon request net a.test:443
-	did 'awaits an operator'
 	as 1502 create theirs --rootfs "$BENCHMON_ROOTFS"
 	did theirs
 	for i in roots{1..3}; do
@@ -249,17 +239,9 @@ case_shares() {
 	done
 	as 1502 destroy theirs
 	did
-	# One less, and there is room, for what it asked too.
+	# One less, and there is room.
 	as 1501 destroy second
 	did
-	as 1501 exec mine -- /run/benchmon/benchmon request net b.test:443
-	did 'awaits an operator'
-	for i in mine mine other; do
-		bm pending --format json
-		[[ $out =~ \"request\":\"($i/r[0-9]+)\" ]] || fail 'it does not await anybody'
-		bm reject "${BASH_REMATCH[1]}"
-		did
-	done
 	as 1501 create second --rootfs "$BENCHMON_ROOTFS"
 	did second
 	as 1501 destroy second
