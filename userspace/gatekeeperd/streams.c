@@ -65,6 +65,7 @@ static void add_host(const struct bench *bench, struct json_object *json)
 	if (!rule || strcmp(rule, bm_rule_name(BM_RULE_EXPIRED)) || g->expiry_ns)
 		return;
 	snprintf(hint, sizeof(hint), "benchmon profile refresh %s", g->profile);
+	json_object_object_del(json, "hint");
 	bm_json_add_string(json, "hint", hint);
 }
 
