@@ -104,7 +104,22 @@ def state(runner):
     own = (runner, str(os.getpid()))
     yield from (line for pid, line in processes(daemon) if pid not in own)
     if daemon:
-        yield f"gatekeeperd has {len(os.listdir(f'/proc/{daemon}/fd'))} fds open"
+        yield from descriptors(daemon)
+
+
+def descriptors(daemon):
+    """A Bench of which something was denied has its mounts watched from then on, and the host has."""
+    links = []
+    for fd in os.listdir(f"/proc/{daemon}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{daemon}/fd/{fd}"))
+        except FileNotFoundError:
+            pass
+    watched = [link for link in links if link.endswith("/mountinfo")]
+    benches = len(glob.glob("/sys/fs/bpf/benchmon/benches/*/"))
+    if len(watched) > benches + 1:
+        yield f"gatekeeperd watches the mounts of {len(watched)}, and there are {benches} Benches"
+    yield f"gatekeeperd has {len(links) - len(watched)} fds open"
 
 
 def write_state(path, runner):
