@@ -136,6 +136,9 @@ int request_grant(struct daemon *d, struct connection *c, struct bm_message *mes
 		r = bench_of_request(d, c, message->json, &bench, err);
 	if (r == 0)
 		r = bench_usable(bench, err);
+	/* And again when it is confirmed: another one may have been quicker. */
+	if (r == 0)
+		r = room_for_grant(d, bench, err);
 	if (r == 0)
 		ask_take_up(p, ask);
 	if (r == 0 && grant_kind_parse(bm_json_string(message->json, "kind"), &p->kind) < 0)

@@ -179,7 +179,7 @@ case_hung_up() {
 
 case_crashes() {
 	local seed=${E2E_SEED:-${E2E_FULL:+$RANDOM}}
-	py crash "${E2E_ROUNDS:-$((${E2E_FULL:+48}0 + 20))}" "$disk/rounds" "${seed:-1}"
+	py crash "${E2E_ROUNDS:-$((${E2E_FULL:+49}4 + 6))}" "$disk/rounds" "${seed:-1}"
 	echo "took ${out%%$'\n'*}"
 	rm -f /var/lib/benchmon/ledger-*.jsonl
 	rm -r "$disk/rounds"

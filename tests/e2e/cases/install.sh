@@ -151,7 +151,8 @@ case_apt() {
 	alone apt pip npm git
 }
 
-case_pip() {
+# It takes long, as npm does, and comes by the same way as apt.
+full_case_pip() {
 	alone pip git
 }
 
@@ -161,7 +162,7 @@ case_git() {
 
 # A host that has IPv6 alone, on a machine that doesn't forward it; where it does, all take that first.
 # It takes as long as all the others.
-[[ -z ${E2E_FULL-} ]] || case_npm() {
+full_case_npm() {
 	[[ $ipv6 -eq 1 ]] || {
 		out_of_reach
 		[[ -e /run/vm/guest ]] || return 0

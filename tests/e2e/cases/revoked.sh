@@ -152,7 +152,7 @@ case_usage() {
 	bm grant e1 file "$disk/src" --on-revoke ask
 	refused 2 'grant: --on-revoke is kill or report'
 	bm grant e1 net 198.51.100.1:80 --on-revoke kill
-	refused 2 'grant: net takes'
+	refused 2 'grant: --on-revoke is not for net, which takes'
 	bm grant e1 file "$disk/src" --for 10m --on-revoke report --yes
 	refused 125 'a grant that ends by itself leaves nothing mapped (rule: expiry)'
 }
