@@ -26,12 +26,12 @@ with() { # SETTINGS COMMAND...
 	did e1
 }
 
-case_crowd() {
+full_case_crowd() {
 	py clients crowd
 	echo "$out"
 }
 
-case_silent() {
+full_case_silent() {
 	with '{"idle_seconds":8,"confirm_seconds":25}' py clients silent
 }
 

@@ -225,7 +225,7 @@ case_private() {
 }
 
 # Nothing that may be granted: no seal, no grant, and a connection that is as good as before.
-case_unresolved() {
+full_case_unresolved() {
 	local line
 	make_bench e1
 	zone "$server" 'loop.test 5 A 127.0.0.1' 'loop.test 5 AAAA fe80::1' 'empty.test 5 A' 'failing.test 0 SERVFAIL' \

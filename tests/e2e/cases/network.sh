@@ -107,7 +107,7 @@ case_ended() {
 }
 
 # What the host's own rules would swallow is said, by the grant and by doctor, until it is amended.
-case_swallowed() {
+full_case_swallowed() {
 	make_bench e1
 	printf 'table inet e2e-strict {\n\tchain way {\n\t\t%s\n\t}\n}\n' \
 		'type filter hook forward priority 5; policy drop;' >"$tmp/rules"

@@ -434,7 +434,7 @@ case_init_ends() {
 }
 
 # Everything is taken away by force: also what lies in the host's network.
-case_unload() {
+full_case_unload() {
 	made /busybox sleep infinity
 	started p1
 	attached

@@ -227,7 +227,7 @@ has_receipt() { # WORDS: the last one of e1
 }
 
 # While one is looked at, the others go on.
-case_nobody_waits() {
+full_case_nobody_waits() {
 	local pid
 	granted e1
 	make_bench e2

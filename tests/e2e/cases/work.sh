@@ -88,6 +88,6 @@ case_node() {
 	job compiled node node.js -601855504
 }
 
-case_packages() {
+full_case_packages() {
 	job packaged bash packages "http://$server:8082"
 }
