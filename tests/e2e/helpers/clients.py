@@ -12,7 +12,7 @@ from client import Client, check, daemon, opened, refused
 BENCH = "e1"
 CROWD = 200
 # Of an ordinary request, while each of the crowd has one more waiting: in an emulated machine.
-PROMPT_S = 10
+PROMPT_S = 5
 MEMORY_KB = 16 << 10
 
 
