@@ -8,7 +8,7 @@
 
 #define MAX_DEPTH 4096
 
-int bm_any_above(int dir, bool (*is)(void *ctx, const struct stat *st), void *ctx)
+int bm_any_above(int dir, bool (*is)(void *ctx, int fd, const struct stat *st), void *ctx)
 {
 	autoclose at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	struct stat st, below = {};
@@ -18,7 +18,7 @@ int bm_any_above(int dir, bool (*is)(void *ctx, const struct stat *st), void *ct
 
 		if (fstat(at, &st) < 0)
 			return -errno;
-		if (is(ctx, &st))
+		if (is(ctx, at, &st))
 			return 1;
 		/* The root, which is its own parent. */
 		if (i && st.st_ino == below.st_ino && st.st_dev == below.st_dev)

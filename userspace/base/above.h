@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 
 /*
- * 1 when is() says so of dir (which may be O_PATH, and stays the caller's) or of a directory above
- * it, as far as its mounts lead; 0 when of none; -errno when that can't be told.
+ * 1 when is(), which gets an fd of it, says so of dir (which may be O_PATH, and stays the caller's)
+ * or of a directory above it, as far as its mounts lead; 0 when of none; -errno when that can't be
+ * told.
  */
-int bm_any_above(int dir, bool (*is)(void *ctx, const struct stat *st), void *ctx);
+int bm_any_above(int dir, bool (*is)(void *ctx, int fd, const struct stat *st), void *ctx);
 
 #endif

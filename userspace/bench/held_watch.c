@@ -51,10 +51,11 @@ static bool parse_handle(const char *line, union handle *ret)
 	return true;
 }
 
-static bool is_object(void *ctx, const struct stat *st)
+static bool is_object(void *ctx, int fd, const struct stat *st)
 {
 	const struct bm_held_object *object = ctx;
 
+	(void)fd;
 	return st->st_ino == object->inode && st->st_dev == object->device;
 }
 

@@ -18,10 +18,11 @@ struct granted {
 	uint32_t ended;
 };
 
-static bool is_granted(void *ctx, const struct stat *st)
+static bool is_granted(void *ctx, int fd, const struct stat *st)
 {
 	const struct granted *in = ctx;
 
+	(void)fd;
 	for (const struct grant *g = in->bench->grants; g; g = g->next)
 		if (g->kind == GRANT_FILE && g->number != in->ended && g->device == st->st_dev &&
 		    g->inode == st->st_ino)

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/above.h"
 #include "base/cleanup.h"
 #include "base/step.h"
 #include "bench/foreign.h"
@@ -42,31 +43,17 @@ static const struct carrier *find(const struct model *model, const struct stat *
 	return c;
 }
 
-#define DEPTH_MAX 4096
+struct sought {
+	const struct model *model;
+	const struct carrier *found;
+};
 
-/* As bm_any_above(), which tells no time of birth. */
-static int find_above(const struct model *model, int dir, const struct carrier **ret)
+static bool is_carrier(void *ctx, int fd, const struct stat *st)
 {
-	autoclose at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
-	struct stat st, below = {};
+	struct sought *sought = ctx;
 
-	for (int i = 0; i < DEPTH_MAX; i++) {
-		int up;
-
-		if (fstat(at, &st) < 0)
-			return -errno;
-		*ret = find(model, &st, born(at));
-		/* The root is its own parent. */
-		if (*ret || (i && st.st_ino == below.st_ino && st.st_dev == below.st_dev))
-			return 0;
-		below = st;
-		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0)
-			return -errno;
-		bm_close(at);
-		at = up;
-	}
-	return -ELOOP;
+	sought->found = find(sought->model, st, born(fd));
+	return sought->found;
 }
 
 /* Whether path is, seen from there, that very file; then the directory that it is in. */
@@ -98,8 +85,10 @@ static int directory_of(int fd, bool directory, const char *path, const struct s
 int carrier_above(const struct model *model, int fd, bool directory, const char *path,
 		  const struct carrier **ret)
 {
+	struct sought sought = { model, NULL };
 	autoclose dir = -1;
 	struct stat st;
+	int r;
 
 	*ret = NULL;
 	if (!model->carriers)
@@ -110,7 +99,9 @@ int carrier_above(const struct model *model, int fd, bool directory, const char 
 	if (*ret)
 		return 0;
 	dir = directory_of(fd, directory, path, &st);
-	return dir < 0 ? dir : find_above(model, dir, ret);
+	r = dir < 0 ? dir : bm_any_above(dir, is_carrier, &sought);
+	*ret = sought.found;
+	return r < 0 ? r : 0;
 }
 
 /* --- whom it reaches ---------------------------------------------------------------------------

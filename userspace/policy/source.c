@@ -63,10 +63,11 @@ static bool within(const char *path, const char *dir)
 	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
 }
 
-static bool same(void *ctx, const struct stat *st)
+static bool same(void *ctx, int fd, const struct stat *st)
 {
 	const struct stat *what = ctx;
 
+	(void)fd;
 	return st->st_dev == what->st_dev && st->st_ino == what->st_ino;
 }
 
