@@ -28,37 +28,9 @@
 /* --- definitions -------------------------------------------------------------------------------
  */
 
-/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/profiles/brokers. -ENOENT: it is not
- * there. */
-static int installed_dir(char path[PATH_MAX])
-{
-	static const char below[] = "/share/benchmon/profiles/brokers";
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(below));
-
-	if (n <= 0)
-		return -ENOENT;
-	path[n] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash)
-			return -ENOENT;
-		*slash = '\0';
-	}
-	memcpy(path + strlen(path), below, sizeof(below));
-	return 0;
-}
-
-/* The i-th of the directories: its fd, -1 when it is not there, -ENOENT after the last. */
 static int open_dir(int i, char path[PATH_MAX])
 {
-	if (i > 1)
-		return -ENOENT;
-	if (i == 0)
-		snprintf(path, PATH_MAX, "%s", BROKER_DIR);
-	else if (installed_dir(path) < 0)
-		return -1;
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return bm_definition_dir(i, BROKER_DIR, "profiles/brokers", path);
 }
 
 void broker_definition_done(struct broker_definition *definition)

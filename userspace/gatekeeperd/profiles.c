@@ -19,36 +19,9 @@
 #define NAMES_MAX 4096
 #define PAGE_ROOM (BM_MESSAGE_MAX - 8192)
 
-/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/profiles. -ENOENT: it is not there. */
-static int installed_dir(char path[PATH_MAX])
-{
-	static const char below[] = "/share/benchmon/profiles";
-	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof(below));
-
-	if (n <= 0)
-		return -ENOENT;
-	path[n] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash)
-			return -ENOENT;
-		*slash = '\0';
-	}
-	memcpy(path + strlen(path), below, sizeof(below));
-	return 0;
-}
-
-/* The i-th of the directories: its fd, -1 when it is not there, -ENOENT after the last. */
 static int open_dir(int i, char path[PATH_MAX])
 {
-	if (i > 1)
-		return -ENOENT;
-	if (i == 0)
-		snprintf(path, PATH_MAX, "%s", PROFILE_DIR);
-	else if (installed_dir(path) < 0)
-		return -1;
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return bm_definition_dir(i, PROFILE_DIR, "profiles", path);
 }
 
 int profile_find(const char *name, struct bm_profile *ret, char *ret_file, struct bm_error *err)

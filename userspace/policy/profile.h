@@ -3,6 +3,7 @@
 #ifndef BENCHMON_PROFILE_H
 #define BENCHMON_PROFILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,12 @@ int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *r
 /* By the same rules the text of any definition, at most max bytes; the caller's. */
 int bm_definition_read(int dir, const char *dir_name, const char *file, uid_t owner, size_t max,
 		       char **ret, size_t *ret_len, struct bm_error *err);
+/*
+ * The i-th of the directories that hold definitions, first the machine's own, then what was
+ * installed with this program in share/benchmon/BELOW: its fd, the caller's, and its path; -1 when
+ * it is not there, -ENOENT after the last.
+ */
+int bm_definition_dir(int i, const char *own, const char *below, char path[PATH_MAX]);
 void bm_profile_done(struct bm_profile *profile);
 
 /* Whether the profile says that this very private address is meant. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -54,6 +55,37 @@ int bm_definition_read(int dir, const char *dir_name, const char *file, uid_t ow
 			       max);
 	r = bm_read_fd(fd, max, ret, ret_len);
 	return r < 0 ? bm_fail_errno(err, -r, "%s", file) : 0;
+}
+
+/* PREFIX/libexec/benchmon/gatekeeperd: PREFIX/share/benchmon/BELOW. */
+static int installed_dir(const char *below, char path[PATH_MAX])
+{
+	char program[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (n <= 0)
+		return -ENOENT;
+	program[n] = '\0';
+	for (int i = 0; i < 3; i++) {
+		char *slash = strrchr(program, '/');
+
+		if (!slash)
+			return -ENOENT;
+		*slash = '\0';
+	}
+	n = snprintf(path, PATH_MAX, "%s/share/benchmon/%s", program, below);
+	return n < PATH_MAX ? 0 : -ENOENT;
+}
+
+int bm_definition_dir(int i, const char *own, const char *below, char path[PATH_MAX])
+{
+	if (i > 1)
+		return -ENOENT;
+	if (i == 0)
+		snprintf(path, PATH_MAX, "%s", own);
+	else if (installed_dir(below, path) < 0)
+		return -1;
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 int bm_profile_load(int dir, const char *name, uid_t owner, struct bm_profile *ret,
