@@ -115,6 +115,8 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 	/* An endpoint leads to nobody but a broker, beside which a secret is confirmed apart. */
 	if (rule == BM_RULE_NONE && !endpoint)
 		rule = egress_rule(cgroup);
+	if (rule == BM_RULE_NONE && !out)
+		tell_heard(cgroup, &p.other, p.local);
 	/* Whoever is at the other end of an endpoint is told too. */
 	if (rule == BM_RULE_NONE ||
 	    (rule == BM_RULE_REVOKED && (out || endpoint) && is_reset(skb, &p.other)))

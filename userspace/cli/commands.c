@@ -19,6 +19,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_EXCEPT_SECRETS] = { "except-secrets", 0, NULL,
 				 "leaves out what is recognized as a secret" },
 	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
+	[OPT_FIRST_USES] = { "first-uses", 0, NULL,
+			     "tells in events of the first use of each grant" },
 	[OPT_FOLLOW] = { "follow", 'f', NULL, "goes on with what happens from now" },
 	[OPT_FORMAT] = { "format", 0, "FORMAT", "text or json" },
 	[OPT_FROM] = { "from", 0, "ADDRESS",
@@ -78,7 +80,7 @@ const char *const cli_sections[SECTION_MAX] = {
 
 #define LIMITS (OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT))
 #define ROOT (OPT(ROOTFS) | OPT(IMAGE))
-#define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
+#define MODES (OPT(EXEC) | OPT(ALLOW_USERNS) | OPT(FIRST_USES))
 #define SECRETS (OPT(SECRET) | OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED))
 #define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define CONFIRM                                                                                    \
@@ -108,8 +110,8 @@ const struct cli_command cli_commands[] = {
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
 	  OPT(PID) | OPT(CGROUP) | OPT(HOOK) | MODES | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
 	  { { "NAME CONTAINER", MODES | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | OPT(ADOPT) | OPT(YES), NULL },
 	    { "NAME --hook", MODES | OPT(ADOPT) | OPT(YES), NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
 	  0, 0, 1, 1, false,

@@ -94,6 +94,8 @@ static void print_bench(struct json_object *bench)
 	print_words(bench, "shared", "shared", "");
 	print_words(bench, "had", "ever had", "");
 	printf("%-9s  %s\n", "userns", bm_json_bool(bench, "userns") ? "allowed" : "refused");
+	if (bm_json_bool(bench, "first_uses"))
+		printf("%-9s  the first use of each grant\n", "events");
 	if (created)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
 		       cli_age(created, (uint64_t)time(NULL), age));

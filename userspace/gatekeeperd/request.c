@@ -109,6 +109,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add(json, "capabilities", capabilities_of(d, b));
 	bm_json_add(json, "shared", bench_shared_to_json(b));
 	bm_json_add_bool(json, "userns", b->userns);
+	bm_json_add_bool(json, "first_uses", b->first_uses);
 	bm_json_add_int(json, "pid", b->pid);
 	bm_json_add_string(json, "cgroup", b->cgroup.path);
 	bm_json_add_string(json, "created", b->created);

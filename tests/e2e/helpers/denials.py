@@ -1,5 +1,6 @@
 """denials.py flood COUNT SERVER QUIET...: what Benches are denied while f1 is denied COUNT things.
 denials.py full SERVER QUIET LOUD...: a ring that nobody reads is filled, and one of another is told.
+denials.py exact BENCH: what is told of it, and what the kernel has counted.
 denials.py resume COUNT SERVER: one that reads on behind what it has, while all else ends and comes.
 
 Of each Bench the numbers must be told once each, in order, or counted as suppressed.
@@ -216,7 +217,23 @@ def full(server, quiet, loud):
     print(f"took {suppressed} of {count * len(loud)} suppressed")
 
 
-if sys.argv[1] == "full":
+def exact(bench):
+    account = Account()
+    for line in benchmon("events", "--bench", bench, "--since", "0", "--format",
+                         "json").splitlines():
+        account.take(json.loads(line))
+    shown = json.loads(benchmon("show", bench, "--format", "json"))
+    check(shown["lost"] == account.suppressed,
+          f"{bench}: {shown['lost']} were not delivered, {account.suppressed} are told of")
+    check(account.delivered + account.suppressed == account.told, f"{bench}: {account.told}")
+    denied = sum(account.denied.values())
+    check(denied <= shown["denied"] <= denied + account.suppressed and account.allowed,
+          f"{bench}: {shown['denied']} counted, {denied} delivered")
+
+
+if sys.argv[1] == "exact":
+    exact(sys.argv[2])
+elif sys.argv[1] == "full":
     full(sys.argv[2], sys.argv[3], sys.argv[4:])
 elif sys.argv[1] == "flood":
     flood(int(sys.argv[2]), sys.argv[3], sys.argv[4:])
