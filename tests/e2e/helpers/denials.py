@@ -17,9 +17,10 @@ from datetime import datetime, timezone
 from client import check, daemon
 
 PORT = "8081"
-# Of what it takes from a denial to its reader: in an emulated machine, which the flood shares.
+# Of what it takes from a denial to its reader: in an emulated machine, which the flood shares, unless its
+# clock counts instructions (tools/vm --icount): then E2E_PROMPT says so.
 with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-    PROMPT_S = 10 if "QEMU TCG" in cpuinfo.read() else 1
+    PROMPT_S = float(os.environ.get("E2E_PROMPT") or (10 if "QEMU TCG" in cpuinfo.read() else 1))
 # One each second, of each quiet one.
 ONES = 10 if os.environ.get("E2E_FULL") else 5
 
@@ -149,8 +150,9 @@ def flood(count, server, quiet):
     check(max(late) <= PROMPT_S, f"one came after {max(late):.3f} s")
     loud = accounts["f1"]
     check(loud.suppressed > 0, "nothing was suppressed")
+    late.sort()
     print(f"took of {count} {loud.delivered} delivered, {loud.suppressed} suppressed; of the others "
-          f"the latest after {max(late) * 1000:.0f} ms")
+          f"the latest after {late[-1] * 1000:.0f} ms, half within {late[len(late) // 2] * 1000:.0f} ms")
 
 
 def resume(count, server):
