@@ -15,12 +15,26 @@ static struct json_object *grants_of(struct json_object *reply)
 	return bench ? bm_json_get(bench, "grants", json_type_array) : NULL;
 }
 
+static void print_coloured(enum cli_colour colour, const char *text)
+{
+	printf("%s%s%s", cli_colour(stdout, colour), text, cli_colour_end(stdout));
+}
+
 static void print_key(struct json_object *json, const char *key)
 {
+	enum cli_colour colour = COLOUR_NONE;
 	char shown[CLI_SHOWN];
 
-	if (json_object_object_get_ex(json, key, NULL))
-		printf("%-9s  %s\n", key, cli_show_key(json, key, shown, sizeof(shown)));
+	if (!json_object_object_get_ex(json, key, NULL))
+		return;
+	cli_show_key(json, key, shown, sizeof(shown));
+	if (!strcmp(key, "name"))
+		colour = COLOUR_BOLD;
+	else if (!strcmp(key, "state"))
+		colour = cli_state_colour(shown);
+	printf("%-9s  ", key);
+	print_coloured(colour, shown);
+	putchar('\n');
 }
 
 /* Words from a list, in as many lines as they take. skip: what each begins with. */
@@ -100,7 +114,9 @@ static void print_bench(struct json_object *bench)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
 		       cli_age(created, (uint64_t)time(NULL), age));
 	cli_limits_print(stdout, bench);
-	printf("%-9s  %s", "denied", cli_show_key(bench, "denied", denied, sizeof(denied)));
+	cli_show_key(bench, "denied", denied, sizeof(denied));
+	printf("%-9s  ", "denied");
+	print_coloured(strcmp(denied, "0") ? COLOUR_RED : COLOUR_NONE, denied);
 	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
 		printf(" (events lost: %lld)", (long long)lost);
 	putchar('\n');
@@ -141,13 +157,15 @@ static void print_grant(struct json_object *grant)
 	else
 		cli_show_key(grant, what, from, sizeof(from));
 	/* "listen" and "broker" take the place of the rights that they have not. */
-	at = printf("  %-6s  %-4s  %-*s  %s", cli_show_key(grant, "id", id, sizeof(id)),
-		    cli_show_key(grant, "kind", kind, sizeof(kind)),
-		    peers || bm_json_string(grant, "broker") ? 0 : 2,
-		    bm_json_string(grant, "rights")
-			    ? cli_show_key(grant, "rights", rights, sizeof(rights))
-			    : "",
-		    from);
+	printf("  %s%-6s%s", cli_colour(stdout, COLOUR_BOLD),
+	       cli_show_key(grant, "id", id, sizeof(id)), cli_colour_end(stdout));
+	at = 2 + (int)(strlen(id) > 6 ? strlen(id) : 6);
+	at += printf("  %-4s  %-*s  %s", cli_show_key(grant, "kind", kind, sizeof(kind)),
+		     peers || bm_json_string(grant, "broker") ? 0 : 2,
+		     bm_json_string(grant, "rights")
+			     ? cli_show_key(grant, "rights", rights, sizeof(rights))
+			     : "",
+		     from);
 	if (dest)
 		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
 		       cli_show(dest, to, sizeof(to)));
