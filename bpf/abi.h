@@ -227,6 +227,7 @@ struct bm_config {
 	__u32 host_net;    /* inode number of the host's network namespace */
 	__u32 pad;
 	__u32 ever[BM_SLOTS]; /* enum bm_ever, by struct bm_bench.slot */
+	__u64 sent[BM_SLOTS]; /* bytes of IP packets that left a Bench's network, by the same */
 };
 
 /*
@@ -534,7 +535,7 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 40, "map value");
-_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 4 * BM_SLOTS,
+_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 12 * BM_SLOTS,
 	       "global variable");
 _Static_assert(sizeof(struct bm_known_key) == BM_KNOWN_PIN, "map key");
 _Static_assert(sizeof(struct bm_known) == 16, "map value");

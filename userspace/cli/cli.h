@@ -155,6 +155,7 @@ int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);
 int cmd_synopsis(struct cli *cli, struct bm_error *err);
+int cmd_top(struct cli *cli, struct bm_error *err);
 int cmd_version(struct cli *cli, struct bm_error *err);
 
 #endif

@@ -40,6 +40,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 		      "grants a profile, or one destination: HOST:PORT or ADDR:PORT, /udp if not "
 		      "TCP" },
 	[OPT_FOR] = { "for", 0, "TIME", "the grant ends by itself after so long: 90s, 10m, 2h" },
+	[OPT_ONCE] = { "once", 0, NULL, "prints one table, and ends" },
 	[OPT_ON_REVOKE] = { "on-revoke", 0, "WHAT", "what becomes of who maps it: kill or report" },
 	[OPT_NO_IDMAP] = { "no-idmap", 0, NULL, "shows the files with the owners they have" },
 	[OPT_NO_TTY] = { "no-tty", 'T', NULL, "gives the command pipes, never a terminal" },
@@ -134,6 +135,9 @@ const struct cli_command cli_commands[] = {
 	{ "show", cmd_show, SECTION_BENCH, "shows a Bench and its grants",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
+	{ "top", cmd_top, SECTION_BENCH, "shows what the Benches are doing, as it happens",
+	  OPT(ONCE), 0, 0, 0, false,
+	  { { "", OPT(ONCE), NULL } } },
 	{ "grant", cmd_grant, SECTION_GRANT, "gives a Bench one file, directory, destination, port or service",
 	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE) | OPT(FROM) | OPT(UPSTREAM) | OPT(LIMIT),
 	  0, 2, 3, false,

@@ -98,7 +98,8 @@ static void print_bench(struct json_object *bench)
 					    "exec", "pid",   "cgroup", NULL };
 	const char *created = bm_json_string(bench, "created");
 	char age[CLI_AGE_LEN], denied[CLI_SHORT], shown[CLI_SHORT];
-	int64_t lost = 0;
+	char size[CLI_SIZE_LEN];
+	int64_t lost = 0, sent;
 
 	for (int i = 0; keys[i]; i++)
 		print_key(bench, keys[i]);
@@ -120,6 +121,8 @@ static void print_bench(struct json_object *bench)
 	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
 		printf(" (events lost: %lld)", (long long)lost);
 	putchar('\n');
+	if (bm_json_int(bench, "egress_bytes", &sent) == 0 && sent)
+		printf("%-9s  %s\n", "egress", cli_size(sent, size));
 	print_refused(bench);
 	print_door(bench);
 }
