@@ -71,7 +71,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 
 const char *const cli_formats[FORMAT_MAX] = {
 	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json",   [FORMAT_COMPACT] = "compact",
-	[FORMAT_OCSF] = "ocsf", [FORMAT_NAMES] = "names",
+	[FORMAT_OCSF] = "ocsf", [FORMAT_NAMES] = "names", [FORMAT_MERMAID] = "mermaid",
 };
 
 const char *const cli_sections[SECTION_MAX] = {
@@ -133,7 +133,7 @@ const struct cli_command cli_commands[] = {
 	  0, 1u << FORMAT_NAMES, 0, 0, false,
 	  { { "", 0, NULL } } },
 	{ "show", cmd_show, SECTION_BENCH, "shows a Bench and its grants",
-	  0, 0, 1, 1, false,
+	  0, 1u << FORMAT_MERMAID, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
 	{ "top", cmd_top, SECTION_BENCH, "shows what the Benches are doing, as it happens",
 	  OPT(ONCE), 0, 0, 0, false,

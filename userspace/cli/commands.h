@@ -83,6 +83,7 @@ enum cli_format {
 	FORMAT_COMPACT, /* events: the same as text */
 	FORMAT_OCSF,    /* events */
 	FORMAT_NAMES,   /* ls, for the completion; never starts a daemon */
+	FORMAT_MERMAID, /* show: a diagram */
 	FORMAT_MAX,
 };
 

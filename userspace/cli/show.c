@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/broker.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
+#include "cli/denials.h"
 #include "cli/limits.h"
+#include "cli/mermaid.h"
 #include "cli/text.h"
 
 static struct json_object *grants_of(struct json_object *reply)
@@ -188,6 +191,27 @@ static void print_grant(struct json_object *grant)
 	cli_print_hosts(stdout, grant, "                  ");
 }
 
+/* An agent sees its Benches, and no events. */
+static int draw(struct json_object *bench, const char *name, struct bm_error *err)
+{
+	struct cli_denials denials = {};
+	struct bm_error events_err = {};
+	autoclose socket = -1;
+	int r = cli_connect(&socket, err);
+
+	if (r < 0)
+		return r;
+	r = cli_denials_read(socket, name, &denials, &events_err);
+	if (r < 0 && events_err.code != EPERM && events_err.code != EACCES) {
+		*err = events_err;
+	} else {
+		cli_mermaid(stdout, bench, r < 0 ? NULL : &denials);
+		r = 0;
+	}
+	cli_denials_done(&denials);
+	return r;
+}
+
 int cmd_show(struct cli *cli, struct bm_error *err)
 {
 	const char *name = cli->args.operands[0];
@@ -210,6 +234,8 @@ int cmd_show(struct cli *cli, struct bm_error *err)
 		cli_print_json(stdout, bench);
 		return 0;
 	}
+	if (cli->format == FORMAT_MERMAID)
+		return draw(bench, name, err);
 	print_bench(bench);
 	print_detached(bm_json_get(bench, "detached", json_type_array));
 	grants = bm_json_get(bench, "grants", json_type_array);

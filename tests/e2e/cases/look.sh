@@ -41,3 +41,25 @@ case_top() {
 	bm top --once
 	did 'no Benches'
 }
+
+case_mermaid() {
+	mkdir "$disk/drawn"
+	make_bench d1
+	bm grant d1 file "$disk/drawn:/in/drawn" --yes
+	did granted
+	bm grant d1 net "$server:8080" --yes
+	did granted
+	bm exec d1 -- bash -c "cat </dev/tcp/$server/8081"
+	ended 1
+	bm exec d1 -- touch '/in/drawn/"]x'
+	ended 1
+	bm show d1 --format mermaid
+	did 'flowchart LR' 'bench(("d1<br>ready"))' "g1[\"d1/1 file ro<br>$disk/drawn\"]" \
+		'bench -->|"/in/drawn"| g1' "g2{{\"d1/2 net<br>$server:8080\"}}" 'bench --> g2' \
+		"[\"$server:8081/tcp\"]:::denied" 'bench -.->|"1 x connect4<br>not-sealed"|'
+	bm ls --format mermaid
+	refused 2 'mermaid'
+	bm destroy d1
+	did
+	rmdir "$disk/drawn"
+}
