@@ -30,6 +30,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_HOOK] = { "hook", 0, NULL, "the container whose createRuntime hook this is" },
 	[OPT_IMAGE] = { "image", 0, "IMAGE", "an image of podman's" },
 	[OPT_IN] = { "in", 'i', "DIR", "grants a directory or file, ro, as /in/NAME" },
+	[OPT_JSON_STATUS_FD] = { "json-status-fd", 0, "FD",
+				 "tells a program there how it goes, and what was denied" },
 	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
 	[OPT_KEY] = { "key", 0, "KEY", "the public key that it must be signed with" },
 	[OPT_LIMIT] = { "limit", 0, "WHAT=N",
@@ -90,8 +92,8 @@ const char *const cli_sections[SECTION_MAX] = {
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
-	 OPT(BROKER) | OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |  \
-	 LIMITS | PROCESS)
+	 OPT(BROKER) | OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |          \
+	 OPT(JSON_STATUS_FD) | MODES | LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {

@@ -37,6 +37,7 @@ enum cli_opt {
 	OPT_HOOK,
 	OPT_IMAGE,
 	OPT_IN,
+	OPT_JSON_STATUS_FD,
 	OPT_KEEP,
 	OPT_KEY,
 	OPT_LIMIT,

@@ -63,3 +63,41 @@ case_mermaid() {
 	did
 	rmdir "$disk/drawn"
 }
+
+# Of a run: lines, each an object, for a program; and the same for who reads.
+case_status() {
+	local lines
+	capture benchmon run --json-status-fd 9 -- \
+		bash -c "for i in 1 2 3; do (cat </dev/tcp/$server/8081); done; ls /proc/self/fd; exit 7" \
+		9>"$tmp/status" </dev/null
+	ended 7
+	[[ $err == *"benchmon: denied in "*"     3x connect4 $server:8081/tcp (not-sealed)
+        allow with: benchmon run --net $server:8081"* ]] || fail 'not what was denied, and what would allow it'
+	[[ $out != *9* ]] || fail 'the payload has it'
+	mapfile -t lines <"$tmp/status"
+	same 3 "${#lines[@]}" 'lines of status'
+	[[ ${lines[0]} =~ ^\{\"status\":\"created\",\"bench\":\"(b[0-9]+)\"\}$ ]] || fail "${lines[0]}"
+	same "{\"status\":\"started\",\"bench\":\"${BASH_REMATCH[1]}\"}" "${lines[1]}" 'the second'
+	[[ ${lines[2]} == *'"exit":7,"denied":3,"lost":0,"denials":[{"count":3,"event":{'*'"status":"ended"'* &&
+		${lines[2]} == *"\"hint\":\"benchmon grant ${BASH_REMATCH[1]} net $server:8081\""* ]] || fail "${lines[2]}"
+	# What does not come to start says why.
+	capture benchmon run --json-status-fd 9 --in /nowhere -- true 9>"$tmp/status" </dev/null
+	ended 125
+	mapfile -t lines <"$tmp/status"
+	[[ ${#lines[@]} -eq 2 && ${lines[0]} == *'"created"'* && ${lines[1]} == *'"error":{'*'"status":"failed"'* ]] ||
+		fail "${lines[*]}"
+	bm run --json-status-fd 77 -- true
+	refused 2 '--json-status-fd: 77 is no descriptor to write to'
+	capture benchmon run --json-status-fd 9 -- true 9</dev/null </dev/null
+	refused 2 '--json-status-fd: 9 is no descriptor to write to'
+	bm run --json-status-fd x -- true
+	refused 2 '--json-status-fd'
+	# Nobody reads there any more: it goes on.
+	exec 9> >(:)
+	wait $!
+	capture benchmon run --json-status-fd 9 -- echo done </dev/null
+	exec 9>&-
+	ended 0
+	same done "$out" 'what it says'
+	rm "$tmp/status"
+}
