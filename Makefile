@@ -83,6 +83,16 @@ ifeq ($(BROKER),yes)
 PROGRAMS += $(B)/bin/benchmon-broker
 endif
 
+# Optional: without ncurses `benchmon top` prints one table. TOP=no leaves it out in any case.
+TOP ?= $(shell $(PKG_CONFIG) --exists ncursesw && echo yes || echo no)
+ifeq ($(TOP),yes)
+$(B)/obj/userspace/cli/top.o: CPPFLAGS += -DBM_TOP
+TOP_LIBS := $(shell $(PKG_CONFIG) --libs ncursesw)
+CLI_LIBS += $(TOP_LIBS)
+else
+CLI := $(filter-out %/top_screen.o,$(CLI))
+endif
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
@@ -225,7 +235,7 @@ UNIT_ROOMS := $(call objects,$(DAEMON_ROOMS)) $(BASE) $(filter-out %/main.o,$(CL
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_ROOMS)
 	$(call msg,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS) $^ $(DAEMON_LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(DAEMON_LIBS) $(TOP_LIBS) -lcmocka -o $@
 
 # Each a program of its own, that runs in any root file system.
 E2E := $(patsubst tests/e2e/programs/%.c,build/e2e/%,$(wildcard tests/e2e/programs/*.c))

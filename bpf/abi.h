@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 /* Changed with any change below; user space refuses to adopt pins of another version. */
-#define BM_ABI_VERSION 11
+#define BM_ABI_VERSION 12
 
 #define BM_MAX_BENCHES 4096
 #define BM_MAX_GRANTS 262144
@@ -163,6 +163,7 @@ enum bm_bench_flags {
 	/* It has, or had, a listen grant: without it nobody looks for one. In struct bm_cgroup
 	   alone. */
 	BM_BENCH_LISTENS = 128,
+	BM_BENCH_FIRST_USES = 256, /* --first-uses: the first use of each grant is an event */
 };
 
 /*
@@ -226,6 +227,7 @@ struct bm_config {
 	__u32 host_net;    /* inode number of the host's network namespace */
 	__u32 pad;
 	__u32 ever[BM_SLOTS]; /* enum bm_ever, by struct bm_bench.slot */
+	__u64 sent[BM_SLOTS]; /* bytes of IP packets that left a Bench's network, by the same */
 };
 
 /*
@@ -378,6 +380,13 @@ struct bm_socket_cgroup {
 	__u64 id;
 };
 
+/* uses: the grants of which the first use is told of already. A grant has one, of however many
+ * objects and destinations it is. */
+struct bm_use_key {
+	__u32 bench;
+	__u32 grant;
+};
+
 /* Whose port it is. In both the address is the other end's. */
 enum bm_side {
 	BM_SIDE_OUT,    /* the other end's: what the Bench may reach */
@@ -418,7 +427,7 @@ struct bm_stats {
 	__u64 end;                                /* ring position behind the last of them */
 	__u64 spent;                              /* of BM_EVENT_BURST, and not given back yet */
 	__u64 given_ns;                           /* when some was given back */
-	__u64 count[BM_HOOK_MAX][BM_VERDICT_MAX]; /* BM_ALLOW is counted for BM_HOOK_ARRIVAL only */
+	__u64 count[BM_HOOK_MAX][BM_VERDICT_MAX]; /* BM_ALLOW: arrivals and first uses */
 };
 
 #define BM_COMM_LEN 16
@@ -446,7 +455,8 @@ struct bm_event_net {
 	__u8 address[16];
 	__u16 port; /* network byte order */
 	__u8 protocol;
-	__u8 pad[5];
+	__u8 pad;
+	__u32 grant; /* of a first use */
 };
 
 struct bm_event_socket {
@@ -525,7 +535,7 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 40, "map value");
-_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 4 * BM_SLOTS,
+_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 12 * BM_SLOTS,
 	       "global variable");
 _Static_assert(sizeof(struct bm_known_key) == BM_KNOWN_PIN, "map key");
 _Static_assert(sizeof(struct bm_known) == 16, "map value");
@@ -544,8 +554,10 @@ _Static_assert(sizeof(struct bm_stranger) == 16, "record");
 _Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_heard_key) == 24, "map key");
+_Static_assert(sizeof(struct bm_use_key) == 8, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_stats) == 48 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
+_Static_assert(sizeof(struct bm_event_net) == 24, "event");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");
 _Static_assert(sizeof(struct bm_event) ==
 		       96 + BM_EXE_NAMES * BM_NAME_LEN + sizeof(struct bm_event_file),

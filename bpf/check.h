@@ -3,7 +3,7 @@
 #ifndef BENCHMON_BPF_CHECK_H
 #define BENCHMON_BPF_CHECK_H
 
-#include "record.h"
+#include "uses.h"
 #include "who.h"
 
 #define PTS_MAJOR_FIRST 136
@@ -31,18 +31,42 @@ static __always_inline bool was_carried(__u32 bench, struct dentry *dentry)
 	return bpf_map_lookup_elem(&carried, &key);
 }
 
+/* What stands in registers already, where a Bench was not asked: one test. */
+static __always_inline bool tells_uses(__u32 flags, const struct decision *decision)
+{
+	return flags & BM_BENCH_FIRST_USES && decision->grant;
+}
+
+static __noinline int tell_use(__u32 bench, __u32 hook, struct dentry *dentry, __u32 wanted,
+			       const struct decision *decision)
+{
+	struct bm_use_key key = { .bench = bench, .grant = decision->grant };
+	struct bm_event *event = record_use(&key, hook);
+
+	if (!event)
+		return 0;
+	record_process(event);
+	record_place(&event->file, dentry, dentry, wanted, decision);
+	bpf_ringbuf_submit(event, 0);
+	return 0;
+}
+
 /*
  * never: refused in a host grant whatever its rights, by never_rule: it would take effect on the
  * host.
  */
-static __always_inline int verdict(__u32 bench, __u32 hook, struct dentry *located,
+static __always_inline int verdict(__u32 bench, __u32 flags, __u32 hook, struct dentry *located,
 				   struct dentry *shown, __u32 wanted, struct decision *decision,
 				   __u32 never, __u32 never_rule)
 {
 	if (decision->rule == BM_RULE_NONE && never && decision->grant)
 		decision->rule = never_rule;
-	if (decision->rule == BM_RULE_NONE || is_arrival(bench))
+	if (decision->rule == BM_RULE_NONE && !tells_uses(flags, decision))
 		return 0;
+	if (is_arrival(bench))
+		return 0;
+	if (decision->rule == BM_RULE_NONE)
+		return tell_use(bench, hook, located, wanted, decision);
 	record_dentry(bench, hook, located, shown, wanted, decision);
 	return -EACCES;
 }
@@ -53,13 +77,14 @@ static __always_inline int check_path(const struct path *path, struct dentry *sh
 {
 	struct bm_bench *bench = bench_of_current();
 	struct decision decision;
-	__u32 id;
+	__u32 id, flags;
 
 	if (!bench)
 		return 0;
 	id = bench->id;
+	flags = bench->flags;
 	decide_at(bench, path->mnt, path->dentry, wanted, &decision);
-	return verdict(id, hook, path->dentry, shown, wanted, &decision, never, never_rule);
+	return verdict(id, flags, hook, path->dentry, shown, wanted, &decision, never, never_rule);
 }
 
 /*
@@ -86,13 +111,14 @@ static __always_inline int check_dentry(struct dentry *dentry, __u32 hook, __u32
 {
 	struct bm_bench *bench = bench_of_current();
 	struct decision decision;
-	__u32 id;
+	__u32 id, flags;
 
 	if (!bench || acts_as_mounter())
 		return 0;
 	id = bench->id;
+	flags = bench->flags;
 	decide_dentry(bench, dentry, wanted, &decision);
-	return verdict(id, hook, dentry, dentry, wanted, &decision, never, never_rule);
+	return verdict(id, flags, hook, dentry, dentry, wanted, &decision, never, never_rule);
 }
 
 #endif

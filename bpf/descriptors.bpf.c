@@ -63,7 +63,7 @@ static __always_inline int check_flags(struct file *file, unsigned int cmd)
 	bench = bench_of_current();
 	if (!bench || !(bench->flags & BM_BENCH_NESTED) || !object_of(dentry->d_inode))
 		return 0;
-	return verdict(bench->id, BM_HOOK_IOCTL, dentry, dentry, BM_W, &decision, 0, 0);
+	return verdict(bench->id, 0, BM_HOOK_IOCTL, dentry, dentry, BM_W, &decision, 0, 0);
 }
 
 /*

@@ -83,6 +83,12 @@ static __always_inline __u32 endpoint_rule(struct __sk_buff *skb, const struct b
 									       : BM_RULE_NONE;
 }
 
+/* What goes to a broker stays in the Bench's network: the broker counts it. */
+static __always_inline void count_sent(const struct bm_cgroup *cgroup, struct __sk_buff *skb)
+{
+	__sync_fetch_and_add(&config.sent[cgroup->slot & (BM_SLOTS - 1)], skb->len);
+}
+
 static __always_inline int check(struct __sk_buff *skb, bool out)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
@@ -115,6 +121,10 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 	/* An endpoint leads to nobody but a broker, beside which a secret is confirmed apart. */
 	if (rule == BM_RULE_NONE && !endpoint)
 		rule = egress_rule(cgroup);
+	if (rule == BM_RULE_NONE && !out)
+		tell_heard(cgroup, &p.other, p.local);
+	else if (rule == BM_RULE_NONE && !endpoint)
+		count_sent(cgroup, skb);
 	/* Whoever is at the other end of an endpoint is told too. */
 	if (rule == BM_RULE_NONE ||
 	    (rule == BM_RULE_REVOKED && (out || endpoint) && is_reset(skb, &p.other)))

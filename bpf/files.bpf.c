@@ -79,8 +79,11 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 		decision.rule = BM_RULE_PRIVILEGE;
 	if (decision.rule == BM_RULE_NONE && decision.expiry_ns && is_fifo(file))
 		decision.rule = BM_RULE_NOT_TRACKED;
-	if (decision.rule == BM_RULE_NONE)
+	if (decision.rule == BM_RULE_NONE) {
+		if (tells_uses(flags, &decision) && !is_arrival(id))
+			tell_use(id, BM_HOOK_FILE_OPEN, file->f_path.dentry, wanted, &decision);
 		return 0;
+	}
 	/*
 	 * The runtime may read the host's files; what it executes is the Bench's payload. And what
 	 * an overlay opens in its layers: the task's own open of the overlay's file was judged

@@ -22,6 +22,23 @@ static __always_inline __u32 listen_rule(const struct bm_dest_key *other, __be16
 	return seal_rule(&key);
 }
 
+/* What has come in by a listen grant, of a Bench that is to tell it: nobody's context, no process.
+ */
+static __always_inline void tell_heard(const struct bm_cgroup *cgroup,
+				       const struct bm_dest_key *other, __be16 local)
+{
+	struct bm_dest_key key = *other;
+	struct bm_event *event;
+
+	if (!(cgroup->flags & BM_BENCH_FIRST_USES) || !(cgroup->flags & BM_BENCH_LISTENS))
+		return;
+	key.port = local;
+	key.side = BM_SIDE_LISTEN;
+	event = record_net_use(&key, other, BM_HOOK_INGRESS);
+	if (event)
+		bpf_ringbuf_submit(event, 0);
+}
+
 static __always_inline struct bm_heard_key heard_key(const struct bm_dest_key *other, __be16 local)
 {
 	struct bm_heard_key key = { .bench = other->bench, .local = local, .other = other->port };

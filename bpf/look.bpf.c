@@ -19,7 +19,7 @@ int BPF_PROG(bm_getattr, const struct path *path, int ret)
 	decide_at(bench, path->mnt, dentry, BM_R, &decision);
 	if (decision.rule == BM_RULE_NONE || is_pts(dentry) || was_carried(id, dentry))
 		return 0;
-	return verdict(id, BM_HOOK_GETATTR, dentry, dentry, BM_R, &decision, 0, 0);
+	return verdict(id, 0, BM_HOOK_GETATTR, dentry, dentry, BM_R, &decision, 0, 0);
 }
 
 SEC("lsm/inode_readlink")
@@ -38,7 +38,7 @@ int BPF_PROG(bm_notify, const struct path *path, __u64 mask, unsigned int type, 
 	struct dentry *dentry = path->dentry;
 	struct decision decision;
 	struct bm_bench *bench;
-	__u32 id;
+	__u32 id, flags;
 
 	if (ret)
 		return ret;
@@ -46,8 +46,9 @@ int BPF_PROG(bm_notify, const struct path *path, __u64 mask, unsigned int type, 
 	if (!bench)
 		return 0;
 	id = bench->id;
+	flags = bench->flags;
 	decide_at(bench, path->mnt, dentry, BM_R | BM_W, &decision);
-	return verdict(id, BM_HOOK_NOTIFY, dentry, dentry, BM_R | BM_W, &decision,
+	return verdict(id, flags, BM_HOOK_NOTIFY, dentry, dentry, BM_R | BM_W, &decision,
 		       decision.expiry_ns != 0, BM_RULE_NOT_TRACKED);
 }
 

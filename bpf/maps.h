@@ -56,6 +56,16 @@ struct {
 	__type(value, struct bm_except);
 } excepts SEC(".maps") __weak;
 
+/* Written by programs, of Benches alone that are asked to tell; one that finds no room is not told.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, BM_MAX_GRANTS);
+	__type(key, struct bm_use_key);
+	__type(value, __u32);
+} uses SEC(".maps") __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

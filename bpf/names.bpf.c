@@ -23,11 +23,12 @@ static __always_inline int check_name(const struct path *dir, struct dentry *sho
 	struct bm_bench *bench = bench_of_current();
 	struct decision decision;
 	struct bm_object *object;
-	__u32 id;
+	__u32 id, flags;
 
 	if (!bench)
 		return 0;
 	id = bench->id;
+	flags = bench->flags;
 	decide_at(bench, dir->mnt, dir->dentry, BM_W, &decision);
 	if (decision.rule == BM_RULE_NONE) {
 		object = object_of(dir->dentry->d_inode);
@@ -35,7 +36,7 @@ static __always_inline int check_name(const struct path *dir, struct dentry *sho
 			entry_decides(id, shown->d_inode, BM_W, &decision);
 		decision.rule = never_both(bench, decision.rule);
 	}
-	return verdict(id, hook, dir->dentry, shown, BM_W, &decision, never, never_rule);
+	return verdict(id, flags, hook, dir->dentry, shown, BM_W, &decision, never, never_rule);
 }
 
 /* Also open(O_CREAT) and a unix socket's bind. */

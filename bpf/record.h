@@ -66,23 +66,30 @@ static __always_inline void record_names(struct bm_event_file *event, struct den
  * that is to be made has no inode, and 6.12 takes d_inode for never NULL: it drops the test for it
  * and the program takes the kernel down. So nothing here looks at shown's.
  */
+static __always_inline void record_place(struct bm_event_file *event, struct dentry *located,
+					 struct dentry *shown, __u32 wanted,
+					 const struct decision *decision)
+{
+	struct inode *inode = located->d_inode;
+
+	event->inode = inode->i_ino;
+	event->device = inode->i_sb->s_dev;
+	event->wanted = wanted;
+	event->object = decision->object;
+	event->grant = decision->grant;
+	record_names(event, shown);
+}
+
 static __always_inline void record_dentry(__u32 bench, __u32 hook, struct dentry *located,
 					  struct dentry *shown, __u32 wanted,
 					  const struct decision *decision)
 {
 	struct bm_event *event = record(bench, hook, BM_DENY, decision->rule, EACCES);
-	struct inode *inode;
 
 	if (!event)
 		return;
 	record_process(event);
-	inode = located->d_inode;
-	event->file.inode = inode->i_ino;
-	event->file.device = inode->i_sb->s_dev;
-	event->file.wanted = wanted;
-	event->file.object = decision->object;
-	event->file.grant = decision->grant;
-	record_names(&event->file, shown);
+	record_place(&event->file, located, shown, wanted, decision);
 	bpf_ringbuf_submit(event, 0);
 }
 

@@ -6,7 +6,7 @@
 #include <linux/in.h>
 #include <bpf/bpf_endian.h>
 
-#include "record.h"
+#include "uses.h"
 
 #define LOOPBACK4 0x7f
 #define V4_IN_V6 0x0000ffff
@@ -78,6 +78,16 @@ static __always_inline __u32 seal_rule(const struct bm_dest_key *key)
 	return expired(dest->expiry_ns) ? BM_RULE_EXPIRED : BM_RULE_NONE;
 }
 
+static __always_inline void fill_net(struct bm_event_net *net, const struct bm_dest_key *key,
+				     __u32 grant)
+{
+	__builtin_memcpy(net->address, key->address, sizeof(net->address));
+	net->port = key->port;
+	net->protocol = key->protocol;
+	net->pad = 0;
+	net->grant = grant;
+}
+
 static __always_inline struct bm_event *record_net(const struct bm_dest_key *key, __u32 hook,
 						   __u32 rule, int error)
 {
@@ -85,10 +95,22 @@ static __always_inline struct bm_event *record_net(const struct bm_dest_key *key
 
 	if (!event)
 		return NULL;
-	__builtin_memcpy(event->net.address, key->address, sizeof(event->net.address));
-	event->net.port = key->port;
-	event->net.protocol = key->protocol;
-	__builtin_memset(event->net.pad, 0, sizeof(event->net.pad));
+	fill_net(&event->net, key, 0);
+	return event;
+}
+
+/* key led to the grant, shown is what the event names: the other end, also where key has a port of
+ * the Bench's own. */
+static __always_inline struct bm_event *record_net_use(const struct bm_dest_key *key,
+						       const struct bm_dest_key *shown, __u32 hook)
+{
+	struct bm_dest *dest = bpf_map_lookup_elem(&destinations, key);
+	struct bm_use_key use = { .bench = key->bench, .grant = dest ? dest->grant : 0 };
+	struct bm_event *event = use.grant ? record_use(&use, hook) : NULL;
+
+	if (!event)
+		return NULL;
+	fill_net(&event->net, shown, use.grant);
 	return event;
 }
 

@@ -17,10 +17,17 @@ static __always_inline __u32 answers_rule(struct bpf_sock_addr *ctx, const struc
 	return either_rule(rule, answer_rule(key, bpf_htons((__u16)sk->src_port)));
 }
 
+static __always_inline void submit(struct bm_event *event)
+{
+	if (!event)
+		return;
+	record_process(event);
+	bpf_ringbuf_submit(event, 0);
+}
+
 static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *ctx, __u32 hook)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
-	struct bm_event *event;
 	bool within;
 	__u32 rule;
 
@@ -33,14 +40,11 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 		rule = answers_rule(ctx, key, rule);
 	if (rule == BM_RULE_NONE && !within && !is_endpoint(key))
 		rule = egress_rule(cgroup);
-	if (rule == BM_RULE_NONE)
-		return 1;
-	event = record_net(key, hook, rule, EPERM);
-	if (event) {
-		record_process(event);
-		bpf_ringbuf_submit(event, 0);
-	}
-	return 0;
+	if (rule != BM_RULE_NONE)
+		submit(record_net(key, hook, rule, EPERM));
+	else if (cgroup->flags & BM_BENCH_FIRST_USES && !within)
+		submit(record_net_use(key, key, hook));
+	return rule == BM_RULE_NONE;
 }
 
 static __always_inline int check4(struct bpf_sock_addr *ctx, __u32 hook)

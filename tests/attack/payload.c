@@ -213,6 +213,8 @@ static const struct probe probes[] = {
 
 	{ "loop", tool_loop, 2, "opens PATH in N threads until it has failed often enough" },
 	{ "race", tool_race, 4, "opens PATH, and CONTROL, COUNT times r|rw among MOVEs" },
+	{ "event", probe_event, 2, "WAY...: what the record of denials has to stand" },
+	{ "lines", tool_lines, 0, "each line of stdin: PROBE ARGS...; prints N STATUS" },
 	{ "forks", probe_forks, 2, "COUNT children open PATH, one after the other" },
 	{ "flood", tool_flood, 2, "COUNT times opens PATH" },
 	{ "rewrite", tool_rewrite, 2,

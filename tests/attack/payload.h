@@ -75,6 +75,9 @@ probe_fn probe_readlink, probe_access, probe_inotify, probe_fanotify;
 /* door.c */
 probe_fn probe_door;
 
+/* event.c */
+probe_fn probe_event, tool_lines;
+
 /* fds.c */
 long send_fd(int to, int fd);
 int take_fd(int from, int *ret_fd); /* 0; EACCES when the kernel has left it out */

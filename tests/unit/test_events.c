@@ -88,9 +88,11 @@ static struct bm_event net_event(int family, const char *address, uint16_t port,
 static struct json_object *decode(const struct bm_event *event)
 {
 	struct json_object *json = NULL;
+	const char *type;
 
 	assert_int_equal(bm_event_to_json(event, sizeof(*event), 1000000000, "b1", &json), 0);
-	assert_true(fits_schema(json, "event"));
+	type = bm_json_string(json, "type");
+	assert_true(fits_schema(json, type ?: "event"));
 	return json;
 }
 
@@ -126,6 +128,10 @@ static void assert_path(const struct bm_event *event, const char *expected)
 #define HEAD                                                                                       \
 	"{\"schema\":\"benchmon/1\",\"time\":\"1970-01-01T00:00:06.000000007Z\","                  \
 	"\"bench\":\"b1\",\"id\":1,\"seq\":42,\"verdict\":"
+#define USE                                                                                        \
+	"{\"schema\":\"benchmon/1\",\"type\":\"first-use\",\"grant\":\"b1/3\","                    \
+	"\"time\":\"1970-01-01T00:00:06.000000007Z\",\"bench\":\"b1\",\"id\":1,\"seq\":42,"        \
+	"\"verdict\":\"allow\","
 #define PROCESS                                                                                    \
 	"\"process\":{\"pid\":100,\"tid\":101,\"uid\":1000,\"comm\":\"cat\",\"inside\":7,"         \
 	"\"exe\":\"/bin/cat\",\"parent\":{\"pid\":99,\"comm\":\"sh\"}},"
@@ -193,6 +199,23 @@ static void each_kind_decodes(void **state)
 	assert_decodes(&event, HEAD "\"allow\",\"hook\":\"arrival\",\"rule\":\"none\"," PROCESS
 				    "\"arrival\":{\"stdio\":[\"character-device\",\"pipe\","
 				    "\"closed\"]}}");
+
+	event = file_event(NAMES("src", "/"));
+	event.verdict = BM_ALLOW;
+	event.rule = BM_RULE_NONE;
+	event.error = 0;
+	event.file.grant = 3;
+	assert_decodes(&event,
+		       USE "\"hook\":\"file_open\",\"rule\":\"none\"," PROCESS
+			   "\"object\":{\"path\":\"/src\",\"device\":\"8:17\",\"inode\":1234,"
+			   "\"wanted\":\"r\",\"grant\":\"b1/3\"}}");
+	event = net_event(AF_INET, "198.51.100.10", 443, IPPROTO_TCP);
+	event.verdict = BM_ALLOW;
+	event.rule = BM_RULE_NONE;
+	event.error = 0;
+	event.net.grant = 3;
+	assert_decodes(&event, USE "\"hook\":\"connect4\",\"rule\":\"none\"," PROCESS
+				   "\"destination\":\"198.51.100.10:443/tcp\"}");
 
 	event = base(BM_HOOK_SIGNAL, BM_RULE_ARRIVAL);
 	event.task.target = 4711;

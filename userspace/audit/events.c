@@ -242,6 +242,24 @@ static int add_subject(struct json_object *json, const struct bm_event *event)
 	return 0;
 }
 
+/* An arrival is no grant's doing. */
+static bool is_first_use(const struct bm_event *event)
+{
+	return event->verdict == BM_ALLOW && event->hook != BM_HOOK_ARRIVAL;
+}
+
+static void add_first_use(struct json_object *json, const struct bm_event *event, const char *bench)
+{
+	char text[BM_GRANT_ID_LEN + 16];
+
+	if (!is_first_use(event))
+		return;
+	bm_json_add_string(json, "type", "first-use");
+	snprintf(text, sizeof(text), "%s/%u", bench,
+		 kinds[event->hook] == KIND_NET ? event->net.grant : event->file.grant);
+	bm_json_add_string(json, "grant", text);
+}
+
 static int add_kind(struct json_object *json, const struct bm_event *event, const char *bench)
 {
 	char text[BM_NET_LEN];
@@ -279,9 +297,12 @@ int bm_event_to_json(const void *record, size_t size, int64_t realtime_offset_ns
 		return -EBADMSG;
 	if (!json)
 		return -ENOMEM;
+	if (is_first_use(&event) && kinds[event.hook] != KIND_FILE && kinds[event.hook] != KIND_NET)
+		return -EBADMSG;
 	packet = event.hook == BM_HOOK_EGRESS || event.hook == BM_HOOK_INGRESS;
 
 	bm_json_add_string(json, "schema", SCHEMA);
+	add_first_use(json, &event, bench_name);
 	bm_json_add_string(json, "time",
 			   bm_time_format(event.time_ns + (uint64_t)realtime_offset_ns, time));
 	bm_json_add_string(json, "bench", bench_name);

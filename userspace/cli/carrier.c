@@ -15,7 +15,7 @@ static struct json_object *items_of(struct json_object *reply)
 static int print_table(struct json_object *items, struct bm_error *err)
 {
 	static const char *const titles[] = { "CARRIER", "OF", "SOURCE" };
-	struct cli_table table = { titles, 3, 1u << 0, NULL, 0 };
+	struct cli_table table = { titles, 3, 1u << 0, NULL, 0, NULL };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_object_array_length(items); i++) {

@@ -81,7 +81,7 @@ int cli_call_list(struct cli *cli, const char *op,
 bool cli_print_list(const struct cli *cli, struct json_object *items, const char *what,
 		    const char *key);
 
-/* create.c: --exec and --allow-userns into a request. */
+/* create.c: --exec, --allow-userns and --first-uses into a request. */
 int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err);
 /* create.c */
 int cli_create(struct cli *cli, int socket, const char *name, struct json_object **ret_reply,
@@ -155,6 +155,7 @@ int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);
 int cmd_synopsis(struct cli *cli, struct bm_error *err);
+int cmd_top(struct cli *cli, struct bm_error *err);
 int cmd_version(struct cli *cli, struct bm_error *err);
 
 #endif

@@ -19,6 +19,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_EXCEPT_SECRETS] = { "except-secrets", 0, NULL,
 				 "leaves out what is recognized as a secret" },
 	[OPT_EXEC] = { "exec", 0, "own|image", "what it may execute: own (the default) or image" },
+	[OPT_FIRST_USES] = { "first-uses", 0, NULL,
+			     "tells in events of the first use of each grant" },
 	[OPT_FOLLOW] = { "follow", 'f', NULL, "goes on with what happens from now" },
 	[OPT_FORMAT] = { "format", 0, "FORMAT", "text or json" },
 	[OPT_FROM] = { "from", 0, "ADDRESS",
@@ -28,6 +30,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_HOOK] = { "hook", 0, NULL, "the container whose createRuntime hook this is" },
 	[OPT_IMAGE] = { "image", 0, "IMAGE", "an image of podman's" },
 	[OPT_IN] = { "in", 'i', "DIR", "grants a directory or file, ro, as /in/NAME" },
+	[OPT_JSON_STATUS_FD] = { "json-status-fd", 0, "FD",
+				 "tells a program there how it goes, and what was denied" },
 	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
 	[OPT_KEY] = { "key", 0, "KEY", "the public key that it must be signed with" },
 	[OPT_LIMIT] = { "limit", 0, "WHAT=N",
@@ -38,6 +42,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 		      "grants a profile, or one destination: HOST:PORT or ADDR:PORT, /udp if not "
 		      "TCP" },
 	[OPT_FOR] = { "for", 0, "TIME", "the grant ends by itself after so long: 90s, 10m, 2h" },
+	[OPT_ONCE] = { "once", 0, NULL, "prints one table, and ends" },
 	[OPT_ON_REVOKE] = { "on-revoke", 0, "WHAT", "what becomes of who maps it: kill or report" },
 	[OPT_NO_IDMAP] = { "no-idmap", 0, NULL, "shows the files with the owners they have" },
 	[OPT_NO_TTY] = { "no-tty", 'T', NULL, "gives the command pipes, never a terminal" },
@@ -68,7 +73,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 
 const char *const cli_formats[FORMAT_MAX] = {
 	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json",   [FORMAT_COMPACT] = "compact",
-	[FORMAT_OCSF] = "ocsf", [FORMAT_NAMES] = "names",
+	[FORMAT_OCSF] = "ocsf", [FORMAT_NAMES] = "names", [FORMAT_MERMAID] = "mermaid",
 };
 
 const char *const cli_sections[SECTION_MAX] = {
@@ -78,7 +83,7 @@ const char *const cli_sections[SECTION_MAX] = {
 
 #define LIMITS (OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT))
 #define ROOT (OPT(ROOTFS) | OPT(IMAGE))
-#define MODES (OPT(EXEC) | OPT(ALLOW_USERNS))
+#define MODES (OPT(EXEC) | OPT(ALLOW_USERNS) | OPT(FIRST_USES))
 #define SECRETS (OPT(SECRET) | OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED))
 #define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define CONFIRM                                                                                    \
@@ -87,8 +92,8 @@ const char *const cli_sections[SECTION_MAX] = {
 #define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
-	 OPT(BROKER) | OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) | MODES |  \
-	 LIMITS | PROCESS)
+	 OPT(BROKER) | OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |          \
+	 OPT(JSON_STATUS_FD) | MODES | LIMITS | PROCESS)
 
 /* clang-format off */
 const struct cli_command cli_commands[] = {
@@ -108,8 +113,8 @@ const struct cli_command cli_commands[] = {
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
 	  OPT(PID) | OPT(CGROUP) | OPT(HOOK) | MODES | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
 	  { { "NAME CONTAINER", MODES | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | OPT(ADOPT) | OPT(YES), NULL },
+	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | OPT(ADOPT) | OPT(YES), NULL },
 	    { "NAME --hook", MODES | OPT(ADOPT) | OPT(YES), NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
 	  0, 0, 1, 1, false,
@@ -130,8 +135,11 @@ const struct cli_command cli_commands[] = {
 	  0, 1u << FORMAT_NAMES, 0, 0, false,
 	  { { "", 0, NULL } } },
 	{ "show", cmd_show, SECTION_BENCH, "shows a Bench and its grants",
-	  0, 0, 1, 1, false,
+	  0, 1u << FORMAT_MERMAID, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
+	{ "top", cmd_top, SECTION_BENCH, "shows what the Benches are doing, as it happens",
+	  OPT(ONCE), 0, 0, 0, false,
+	  { { "", OPT(ONCE), NULL } } },
 	{ "grant", cmd_grant, SECTION_GRANT, "gives a Bench one file, directory, destination, port or service",
 	  OPT(SOURCE) | OPT(DEST) | OPT(RIGHTS) | FILE_GRANT | OPT(PRIVATE) | OPT(FROM) | OPT(UPSTREAM) | OPT(LIMIT),
 	  0, 2, 3, false,

@@ -27,6 +27,7 @@ enum cli_opt {
 	OPT_EXCEPT,
 	OPT_EXCEPT_SECRETS,
 	OPT_EXEC,
+	OPT_FIRST_USES,
 	OPT_FOLLOW,
 	OPT_FOR,
 	OPT_FORMAT,
@@ -36,6 +37,7 @@ enum cli_opt {
 	OPT_HOOK,
 	OPT_IMAGE,
 	OPT_IN,
+	OPT_JSON_STATUS_FD,
 	OPT_KEEP,
 	OPT_KEY,
 	OPT_LIMIT,
@@ -44,6 +46,7 @@ enum cli_opt {
 	OPT_NET,
 	OPT_NO_IDMAP,
 	OPT_NO_TTY,
+	OPT_ONCE,
 	OPT_ON_REVOKE,
 	OPT_OUT,
 	OPT_PID,
@@ -81,6 +84,7 @@ enum cli_format {
 	FORMAT_COMPACT, /* events: the same as text */
 	FORMAT_OCSF,    /* events */
 	FORMAT_NAMES,   /* ls, for the completion; never starts a daemon */
+	FORMAT_MERMAID, /* show: a diagram */
 	FORMAT_MAX,
 };
 

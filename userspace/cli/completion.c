@@ -11,7 +11,7 @@ static const char *value_kind(enum cli_opt opt)
 	if (opt == OPT_RIGHTS)
 		return "-W 'ro rw'";
 	if (opt == OPT_FORMAT)
-		return "-W 'text json'";
+		return "-W \"$formats\"";
 	if (opt == OPT_BENCH)
 		return "-W \"$(benchmon ls --format names 2>/dev/null)\"";
 	if (opt != OPT_CWD && !strcmp(arg, "DIR"))
@@ -67,6 +67,14 @@ static void print_operands(const struct cli_command *command)
 	printf("\" ;;\n");
 }
 
+static void print_formats(const struct cli_command *command)
+{
+	printf("'\n\t\tformats='text json");
+	for (int format = 0; format < FORMAT_MAX; format++)
+		if (command->formats & 1u << format && format != FORMAT_NAMES)
+			printf(" %s", cli_formats[format]);
+}
+
 static void print_cases(void)
 {
 	printf("\tcase \"${COMP_WORDS[1]}\" in\n");
@@ -77,6 +85,7 @@ static void print_cases(void)
 		for (int opt = 0; opt < OPT_MAX; opt++)
 			if ((c->options | OPT_COMMON) & 1ull << opt)
 				printf(" --%s", cli_options[opt].name);
+		print_formats(c);
 		print_operands(c);
 	}
 	printf("\tesac\n");
@@ -89,7 +98,7 @@ int cmd_completion(struct cli *cli, struct bm_error *err)
 	printf("# bash completion of benchmon, made by `benchmon completion bash`\n"
 	       "_benchmon()\n{\n"
 	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	       "\tlocal options= operands= commands='");
+	       "\tlocal options= operands= formats= commands='");
 	for (const struct cli_command *c = cli_commands; c->name; c++)
 		if (c->section != SECTION_HIDDEN)
 			printf("%s%s", c == cli_commands ? "" : " ", c->name);
@@ -97,8 +106,8 @@ int cmd_completion(struct cli *cli, struct bm_error *err)
 	       "\tif ((COMP_CWORD == 1)); then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
 	       "\t\treturn\n\tfi\n");
-	print_values();
 	print_cases();
+	print_values();
 	printf("\tif [[ $cur == -* ]]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
 	       "\telif ((COMP_CWORD == 2)) && [[ $operands ]]; then\n"

@@ -160,6 +160,8 @@ static void print_bench(FILE *out, struct json_object *c)
 	row(out, "executes",
 	    mode && !strcmp(mode, "image") ? "what is in that image alone"
 					   : "its own files, and what it makes");
+	if (bm_json_bool(c, "first_uses"))
+		row(out, "events", "the first use of each grant too");
 	if (bm_json_bool(c, "userns"))
 		row(out, "userns", "yes: it may make user namespaces");
 }

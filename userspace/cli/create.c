@@ -17,6 +17,8 @@ int cli_modes(struct cli *cli, struct json_object *request, struct bm_error *err
 
 	if (cli_has(&cli->args, OPT_ALLOW_USERNS))
 		bm_json_add_bool(request, "userns", true);
+	if (cli_has(&cli->args, OPT_FIRST_USES))
+		bm_json_add_bool(request, "first_uses", true);
 	if (!mode)
 		return 0;
 	if (strcmp(mode, "own") && strcmp(mode, "image"))

@@ -64,7 +64,8 @@ void cli_denials_add(struct cli_denials *denials, struct json_object *event)
 
 int cli_denials_read(int socket, const char *bench, struct cli_denials *ret, struct bm_error *err)
 {
-	int r = cli_events_ask(socket, bench, -1, false, err);
+	/* From its first one: the newest of all may be others'. */
+	int r = cli_events_ask(socket, bench, 0, false, err);
 
 	*ret = (struct cli_denials){};
 	while (r == 0 || r == 1) {

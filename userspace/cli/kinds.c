@@ -29,8 +29,8 @@ static const struct kind {
 	/* Of a request alone. */
 	{ "bench",
 	  OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT) | OPT(EXEC) |
-		  OPT(ALLOW_USERNS),
-	  "limits, --exec and --allow-userns" },
+		  OPT(ALLOW_USERNS) | OPT(FIRST_USES),
+	  "limits, --exec, --allow-userns and --first-uses" },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

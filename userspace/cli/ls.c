@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,12 +24,23 @@ static bool others_too(struct json_object *benches)
 	return false;
 }
 
+#define STATE 1
+#define DENIED 4
+
+static enum cli_colour colour_of(size_t column, const char *cell)
+{
+	if (column == STATE)
+		return cli_state_colour(cell);
+	return column == DENIED && strcmp(cell, "0") ? COLOUR_RED : COLOUR_NONE;
+}
+
 static int print_table(struct json_object *benches, struct bm_error *err)
 {
 	static const char *const titles[] = { "NAME",   "STATE",   "ORIGIN", "GRANTS",
 					      "DENIED", "CREATED", "OWNER" };
-	struct cli_table table = { titles, others_too(benches) ? 7 : 6, 1u << 3 | 1u << 4, NULL,
-				   0 };
+	struct cli_table table = {
+		titles, others_too(benches) ? 7 : 6, 1u << 3 | 1u << 4, NULL, 0, colour_of
+	};
 	uint64_t now = (uint64_t)time(NULL);
 	int r = 0;
 

@@ -225,7 +225,7 @@ void cli_profile_refreshed_print(FILE *out, struct json_object *reply)
 int cli_profile_table(struct json_object *profiles, struct bm_error *err)
 {
 	static const char *const titles[] = { "NAME", "STATE", "HOSTS", "ADDRESSES", "EXPIRES" };
-	struct cli_table table = { titles, 5, 1u << 2 | 1u << 3, NULL, 0 };
+	struct cli_table table = { titles, 5, 1u << 2 | 1u << 3, NULL, 0, NULL };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < json_object_array_length(profiles); i++) {

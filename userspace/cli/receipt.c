@@ -17,7 +17,7 @@ static struct json_object *items_of(struct json_object *reply)
 static int print_table(struct json_object *items, struct bm_error *err)
 {
 	static const char *const titles[] = { "BENCH", "NUMBER", "SIZE", "WRITTEN" };
-	struct cli_table table = { titles, 4, 1u << 1 | 1u << 2, NULL, 0 };
+	struct cli_table table = { titles, 4, 1u << 1 | 1u << 2, NULL, 0, NULL };
 	uint64_t now = (uint64_t)time(NULL);
 	int r = 0;
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/io.h"
 #include "base/names.h"
 #include "cli/cli.h"
 #include "cli/denials.h"
@@ -20,6 +23,7 @@ struct run {
 	size_t made_count;
 	struct cli_denials denials;
 	struct json_object *destroyed; /* what was answered to that; NULL */
+	int status;                    /* where a program is told how it goes; -1 */
 	int code;
 };
 
@@ -28,6 +32,57 @@ static int interrupted(struct bm_error *err)
 	if (!cli_interrupted())
 		return 0;
 	return bm_fail(err, EINTR, NULL, NULL, "interrupted: %s", strsignal(cli_interrupted()));
+}
+
+/* Of a program that does not listen any more, only that it does not hear of it. */
+static void tell(struct run *run, const char *status, struct json_object *json)
+{
+	const char *text;
+
+	if (run->status < 0)
+		return;
+	bm_json_add_string(json, "status", status);
+	if (run->bench[0])
+		bm_json_add_string(json, "bench", run->bench);
+	text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
+							    JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (bm_write_all(run->status, text, strlen(text)) < 0 ||
+	    bm_write_all(run->status, "\n", 1) < 0)
+		bm_close(TAKE_FD(run->status));
+}
+
+static void tell_only(struct run *run, const char *status)
+{
+	autojson *json = json_object_new_object();
+
+	tell(run, status, json);
+}
+
+/* Ours from here on: neither a daemon that we start nor the payload has it. */
+static int take_status(struct run *run, struct bm_error *err)
+{
+	const char *text = run->cli->args.value[OPT_JSON_STATUS_FD];
+	int64_t fd;
+	int r, flags;
+
+	if (!text)
+		return 0;
+	run->cli->failure = EXIT_USAGE;
+	r = cli_parse_number("--json-status-fd", text, 0, INT_MAX, &fd, err);
+	if (r < 0)
+		return r;
+	flags = fcntl((int)fd, F_GETFL);
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+		return bm_fail(err, EBADF, NULL, "open it for writing, as in 3>file",
+			       "--json-status-fd: %lld is no descriptor to write to",
+			       (long long)fd);
+	run->status = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+	if (run->status < 0)
+		return bm_fail_errno(err, errno, "--json-status-fd");
+	if (fd > STDERR_FILENO)
+		close((int)fd);
+	run->cli->failure = 0;
+	return 0;
 }
 
 static int create(struct run *run, struct bm_error *err)
@@ -45,6 +100,7 @@ static int create(struct run *run, struct bm_error *err)
 	if (!name || !bm_bench_name_valid(name))
 		return bm_fail(err, EPROTO, "protocol", NULL, "the new Bench has no name");
 	snprintf(run->bench, sizeof(run->bench), "%s", name);
+	tell_only(run, "created");
 	return 0;
 }
 
@@ -112,13 +168,11 @@ static void report_text(struct run *run)
 			run->bench);
 }
 
-/* On stderr: stdout is the payload's alone. Last of all, since the receipt is. */
-static void report_json(struct run *run)
+static struct json_object *report_of(struct run *run)
 {
 	static const char *const told[] = { "receipt", "warnings" };
 	bool kept = cli_has(&run->cli->args, OPT_KEEP);
-	autojson *json = json_object_new_object();
-	struct json_object *value;
+	struct json_object *json = json_object_new_object(), *value;
 
 	bm_json_add_string(json, "bench", run->bench);
 	bm_json_add_bool(json, "kept", kept);
@@ -129,7 +183,26 @@ static void report_json(struct run *run)
 	for (size_t i = 0; run->destroyed && i < sizeof(told) / sizeof(told[0]); i++)
 		if (json_object_object_get_ex(run->destroyed, told[i], &value))
 			bm_json_add(json, told[i], json_object_get(value));
+	return json;
+}
+
+/* On stderr: stdout is the payload's alone. Last of all, since the receipt is. */
+static void report_json(struct run *run)
+{
+	autojson *json = report_of(run);
+
 	cli_print_json(stderr, json);
+}
+
+/* The last line, whatever went before: a program waits for it. */
+static void tell_end(struct run *run, const struct bm_error *err)
+{
+	autojson *json = run->started ? report_of(run) : json_object_new_object();
+
+	if (err->code)
+		bm_json_add(json, "error", bm_error_to_json(err));
+	tell(run, run->started ? "ended" : "failed", json);
+	bm_close(run->status);
 }
 
 /* Everything that must be undone, whatever went wrong before. A failure here is the second. */
@@ -176,6 +249,7 @@ static int run_all(struct run *run, struct bm_error *err)
 	if (r < 0)
 		return r;
 	run->started = true;
+	tell_only(run, "started");
 	r = cli_exec(run->cli, run->bench, err);
 	run->code = r < 0 ? run->cli->failure ?: EXIT_OWN : r;
 	if (cli_connect_running(&events) == 0 &&
@@ -189,17 +263,21 @@ static int run_all(struct run *run, struct bm_error *err)
 int cmd_run(struct cli *cli, struct bm_error *err)
 {
 	autofree const char **made = calloc(cli->args.given_count + 1, sizeof(*made));
-	struct run run = { .cli = cli, .socket = -1, .made = made };
+	struct run run = { .cli = cli, .socket = -1, .made = made, .status = -1 };
 	int r, failed;
 
 	if (!made)
 		return bm_fail_errno(err, ENOMEM, "run");
+	r = take_status(&run, err);
+	if (r < 0)
+		return r;
 	r = cli_signals_catch(err);
 	if (r == 0)
 		r = run_all(&run, err);
 	failed = finish(&run, err);
 	if (run.started && cli->format == FORMAT_JSON)
 		report_json(&run);
+	tell_end(&run, err);
 	json_object_put(run.destroyed);
 	cli_denials_done(&run.denials);
 	bm_close(run.socket);

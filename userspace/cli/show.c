@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/broker.h"
 #include "cli/cli.h"
 #include "cli/confirm.h"
+#include "cli/denials.h"
 #include "cli/limits.h"
+#include "cli/mermaid.h"
 #include "cli/text.h"
 
 static struct json_object *grants_of(struct json_object *reply)
@@ -15,12 +18,26 @@ static struct json_object *grants_of(struct json_object *reply)
 	return bench ? bm_json_get(bench, "grants", json_type_array) : NULL;
 }
 
+static void print_coloured(enum cli_colour colour, const char *text)
+{
+	printf("%s%s%s", cli_colour(stdout, colour), text, cli_colour_end(stdout));
+}
+
 static void print_key(struct json_object *json, const char *key)
 {
+	enum cli_colour colour = COLOUR_NONE;
 	char shown[CLI_SHOWN];
 
-	if (json_object_object_get_ex(json, key, NULL))
-		printf("%-9s  %s\n", key, cli_show_key(json, key, shown, sizeof(shown)));
+	if (!json_object_object_get_ex(json, key, NULL))
+		return;
+	cli_show_key(json, key, shown, sizeof(shown));
+	if (!strcmp(key, "name"))
+		colour = COLOUR_BOLD;
+	else if (!strcmp(key, "state"))
+		colour = cli_state_colour(shown);
+	printf("%-9s  ", key);
+	print_coloured(colour, shown);
+	putchar('\n');
 }
 
 /* Words from a list, in as many lines as they take. skip: what each begins with. */
@@ -84,7 +101,8 @@ static void print_bench(struct json_object *bench)
 					    "exec", "pid",   "cgroup", NULL };
 	const char *created = bm_json_string(bench, "created");
 	char age[CLI_AGE_LEN], denied[CLI_SHORT], shown[CLI_SHORT];
-	int64_t lost = 0;
+	char size[CLI_SIZE_LEN];
+	int64_t lost = 0, sent;
 
 	for (int i = 0; keys[i]; i++)
 		print_key(bench, keys[i]);
@@ -94,14 +112,20 @@ static void print_bench(struct json_object *bench)
 	print_words(bench, "shared", "shared", "");
 	print_words(bench, "had", "ever had", "");
 	printf("%-9s  %s\n", "userns", bm_json_bool(bench, "userns") ? "allowed" : "refused");
+	if (bm_json_bool(bench, "first_uses"))
+		printf("%-9s  the first use of each grant\n", "events");
 	if (created)
 		printf("%-9s  %.19sZ, %s\n", "created", cli_show(created, shown, sizeof(shown)),
 		       cli_age(created, (uint64_t)time(NULL), age));
 	cli_limits_print(stdout, bench);
-	printf("%-9s  %s", "denied", cli_show_key(bench, "denied", denied, sizeof(denied)));
+	cli_show_key(bench, "denied", denied, sizeof(denied));
+	printf("%-9s  ", "denied");
+	print_coloured(strcmp(denied, "0") ? COLOUR_RED : COLOUR_NONE, denied);
 	if (bm_json_int(bench, "lost", &lost) == 0 && lost)
 		printf(" (events lost: %lld)", (long long)lost);
 	putchar('\n');
+	if (bm_json_int(bench, "egress_bytes", &sent) == 0 && sent)
+		printf("%-9s  %s\n", "egress", cli_size(sent, size));
 	print_refused(bench);
 	print_door(bench);
 }
@@ -139,13 +163,15 @@ static void print_grant(struct json_object *grant)
 	else
 		cli_show_key(grant, what, from, sizeof(from));
 	/* "listen" and "broker" take the place of the rights that they have not. */
-	at = printf("  %-6s  %-4s  %-*s  %s", cli_show_key(grant, "id", id, sizeof(id)),
-		    cli_show_key(grant, "kind", kind, sizeof(kind)),
-		    peers || bm_json_string(grant, "broker") ? 0 : 2,
-		    bm_json_string(grant, "rights")
-			    ? cli_show_key(grant, "rights", rights, sizeof(rights))
-			    : "",
-		    from);
+	printf("  %s%-6s%s", cli_colour(stdout, COLOUR_BOLD),
+	       cli_show_key(grant, "id", id, sizeof(id)), cli_colour_end(stdout));
+	at = 2 + (int)(strlen(id) > 6 ? strlen(id) : 6);
+	at += printf("  %-4s  %-*s  %s", cli_show_key(grant, "kind", kind, sizeof(kind)),
+		     peers || bm_json_string(grant, "broker") ? 0 : 2,
+		     bm_json_string(grant, "rights")
+			     ? cli_show_key(grant, "rights", rights, sizeof(rights))
+			     : "",
+		     from);
 	if (dest)
 		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
 		       cli_show(dest, to, sizeof(to)));
@@ -163,6 +189,27 @@ static void print_grant(struct json_object *grant)
 		printf("                  sealed until %.19sZ\n",
 		       cli_show_key(grant, "seal_expires", to, sizeof(to)));
 	cli_print_hosts(stdout, grant, "                  ");
+}
+
+/* An agent sees its Benches, and no events. */
+static int draw(struct json_object *bench, const char *name, struct bm_error *err)
+{
+	struct cli_denials denials = {};
+	struct bm_error events_err = {};
+	autoclose socket = -1;
+	int r = cli_connect(&socket, err);
+
+	if (r < 0)
+		return r;
+	r = cli_denials_read(socket, name, &denials, &events_err);
+	if (r < 0 && events_err.code != EPERM && events_err.code != EACCES) {
+		*err = events_err;
+	} else {
+		cli_mermaid(stdout, bench, r < 0 ? NULL : &denials);
+		r = 0;
+	}
+	cli_denials_done(&denials);
+	return r;
 }
 
 int cmd_show(struct cli *cli, struct bm_error *err)
@@ -187,6 +234,8 @@ int cmd_show(struct cli *cli, struct bm_error *err)
 		cli_print_json(stdout, bench);
 		return 0;
 	}
+	if (cli->format == FORMAT_MERMAID)
+		return draw(bench, name, err);
 	print_bench(bench);
 	print_detached(bm_json_get(bench, "detached", json_type_array));
 	grants = bm_json_get(bench, "grants", json_type_array);

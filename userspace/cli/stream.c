@@ -162,6 +162,9 @@ void cli_event_print(FILE *out, struct json_object *event)
 	if (strcmp(cli_event_object(event, what, sizeof(what)), "-"))
 		fprintf(out, " %s", what);
 	print_process(out, event);
+	if (bm_json_string(event, "grant"))
+		fprintf(out, ": the first use of %s",
+			cli_show_key(event, "grant", shown, sizeof(shown)));
 	if (strcmp(cli_show_key(event, "rule", shown, sizeof(shown)), "-") && strcmp(shown, "none"))
 		fprintf(out, " (%s)", shown);
 	fputc('\n', out);

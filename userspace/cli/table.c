@@ -34,15 +34,25 @@ int cli_table_row(struct cli_table *table, const char *const *cells)
 	return 0;
 }
 
+static enum cli_colour colour_of(const struct cli_table *table, size_t column, const char *cell)
+{
+	if (cell == table->titles[column])
+		return COLOUR_BOLD;
+	return table->colour ? table->colour(column, cell) : COLOUR_NONE;
+}
+
 static void print_row(const struct cli_table *table, FILE *out, const char *const *cells,
 		      const size_t *widths)
 {
 	for (size_t i = 0; i < table->columns; i++) {
 		int pad = (int)(widths[i] - width_of(cells[i]));
 		bool right = table->right & 1u << i;
+		enum cli_colour colour = colour_of(table, i, cells[i]);
 
 		/* Nothing behind the last cell: trailing blanks would wrap a narrow terminal. */
-		fprintf(out, "%s%*s%s%*s", i ? "  " : "", right ? pad : 0, "", cells[i],
+		fprintf(out, "%s%*s%s%s%s%*s", i ? "  " : "", right ? pad : 0, "",
+			cli_colour(out, colour), cells[i],
+			colour == COLOUR_NONE ? "" : cli_colour_end(out),
 			right || i + 1 == table->columns ? 0 : pad, "");
 	}
 	fputc('\n', out);

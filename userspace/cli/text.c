@@ -116,6 +116,14 @@ const char *cli_colour_end(FILE *out)
 	return coloured(out) ? "\033[0m" : "";
 }
 
+enum cli_colour cli_state_colour(const char *state)
+{
+	return !strcmp(state, "ready")    ? COLOUR_GREEN
+	       : !strcmp(state, "broken") ? COLOUR_RED
+	       : !strcmp(state, "frozen") ? COLOUR_YELLOW
+					  : COLOUR_DIM;
+}
+
 void cli_wrap(FILE *out, unsigned column, const char *text)
 {
 	unsigned at = column;

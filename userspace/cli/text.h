@@ -34,9 +34,11 @@ enum cli_colour {
 	COLOUR_GREEN,
 	COLOUR_YELLOW,
 };
-/* Both "" unless out is a terminal and NO_COLOR is not set. */
+/* Both "" unless out is a terminal that has colours and NO_COLOR is not set. */
 const char *cli_colour(FILE *out, enum cli_colour colour);
 const char *cli_colour_end(FILE *out);
+/* Of a Bench's state, as the daemon calls it. */
+enum cli_colour cli_state_colour(const char *state);
 
 /* Words of text, from column on (where the cursor is), continued at column. Ends the line. */
 void cli_wrap(FILE *out, unsigned column, const char *text);
@@ -55,6 +57,8 @@ struct cli_table {
 	uint32_t right; /* columns aligned to the right, bit by bit */
 	char **cells;
 	size_t count;
+	/* Of what stands in a column; NULL: none. */
+	enum cli_colour (*colour)(size_t column, const char *cell);
 };
 /* Copies columns cells; -ENOMEM. */
 int cli_table_row(struct cli_table *table, const char *const *cells);

@@ -19,8 +19,8 @@ static int check_keys(struct json_object *message, bool bench, struct bm_error *
 		"except",   "on_revoke", "secret",  "with_secret", "except_secrets", "unscanned",
 		"upstream", "limits",    NULL
 	};
-	static const char *const of_bench[] = { "v",    "op",     "request", "limits",
-						"exec", "userns", NULL };
+	static const char *const of_bench[] = { "v",    "op",     "request",    "limits",
+						"exec", "userns", "first_uses", NULL };
 	const char *const *known = bench ? of_bench : of_grant;
 
 	json_object_object_foreach(message, key, value) {

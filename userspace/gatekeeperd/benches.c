@@ -62,6 +62,7 @@ static int create(struct daemon *d, struct bench *bench, struct bm_box *box, con
 	bm_json_add_int(fields, "slot", bench->slot);
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(fields, "userns", bench->userns);
+	bm_json_add_bool(fields, "first_uses", bench->first_uses);
 	bm_json_add_string(fields, "created", bench->created);
 	lifetime_add(fields, bench);
 	if (ask) {
@@ -134,6 +135,7 @@ static int making_of(struct daemon *d, const struct connection *c, struct bm_mes
 	if (r == 0)
 		r = exec_of(message->json, &m->exec, err);
 	m->userns = bm_json_bool(message->json, "userns");
+	m->first_uses = bm_json_bool(message->json, "first_uses");
 	return r;
 }
 
@@ -163,6 +165,7 @@ static int make(struct daemon *d, const struct connection *c, const struct pendi
 	bench->slot = box.slot;
 	bench->exec = m->exec;
 	bench->userns = m->userns;
+	bench->first_uses = m->first_uses;
 	bench->limits = m->limits;
 	bench->seconds = m->seconds;
 	box.name = bench->name;
@@ -189,6 +192,7 @@ static struct json_object *making_offer(struct daemon *d, struct pending *p, con
 	bm_json_add_string(json, "kind", "bench");
 	bm_json_add_string(json, "exec", bench_exec_name(p->making.exec));
 	bm_json_add_bool(json, "userns", p->making.userns);
+	bm_json_add_bool(json, "first_uses", p->making.first_uses);
 	bm_json_add(json, "request", ask_describe(ask));
 	source_describe(json, &p->source);
 	bm_json_add(reply, "confirm", json);
@@ -275,6 +279,7 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	bm_json_add_string(fields, "container", bench->container);
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(fields, "userns", bench->userns);
+	bm_json_add_bool(fields, "first_uses", bench->first_uses);
 	bm_json_add_string(fields, "created", bench->created);
 	bm_json_add_int(fields, "pid", bench->pid);
 	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
@@ -316,6 +321,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->origin = ORIGIN_ATTACHED;
 	bench->exec = mode;
 	bench->userns = bm_json_bool(message->json, "userns");
+	bench->first_uses = bm_json_bool(message->json, "first_uses");
 	bench->pid = chosen.pid;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);

@@ -35,6 +35,7 @@ struct making {
 	int64_t seconds;
 	enum bench_exec exec;
 	bool userns;
+	bool first_uses;
 };
 
 /* A grant, or a Bench, that has been shown and awaits its confirmation. */

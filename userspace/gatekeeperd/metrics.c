@@ -78,6 +78,18 @@ static void denials(FILE *out, struct daemon *d)
 				b->name, (uint64_t)stats.lost);
 }
 
+static void egress(FILE *out, struct daemon *d)
+{
+	uint64_t sent;
+
+	head(out, "benchmon_egress_bytes_total", "counter",
+	     "Bytes of the packets that left a Bench's network.");
+	for (const struct bench *b = d->model.benches; b; b = b->next)
+		if (bm_sent_get(d->kernel, b->cgroup.id, &sent) == 0)
+			fprintf(out, "benchmon_egress_bytes_total{bench=\"%s\"} %" PRIu64 "\n",
+				b->name, sent);
+}
+
 char *metrics_text(struct daemon *d)
 {
 	char *text = NULL;
@@ -91,6 +103,7 @@ char *metrics_text(struct daemon *d)
 	benches(out, d);
 	grants(out, d);
 	denials(out, d);
+	egress(out, d);
 	head(out, "benchmon_events_unwritten_total", "counter",
 	     "Events that could not be written to their file since gatekeeperd started.");
 	fprintf(out, "benchmon_events_unwritten_total %" PRIu64 "\n", bm_store_unwritten(d->store));

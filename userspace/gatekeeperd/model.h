@@ -127,6 +127,7 @@ struct bench {
 	int net;                        /* its network, where shared: that outlives its init */
 	struct bm_id_maps maps;         /* of the grant before: most often of the next, too */
 	bool userns;                    /* it may make user namespaces */
+	bool first_uses;                /* the first use of each grant is an event */
 	bool ends;                      /* ending.c: it takes no grant and no execution any more */
 	bool halted;                    /* and was frozen for that */
 	bool tearing;                   /* its grants end with it */

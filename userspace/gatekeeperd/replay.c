@@ -89,6 +89,7 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	snprintf(bench->created, sizeof(bench->created), "%s", created ?: "");
 	bench->begun = true;
 	bench->userns = bm_json_bool(json, "userns");
+	bench->first_uses = bm_json_bool(json, "first_uses");
 	take_place(bench, json);
 	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0 ||
 	    lifetime_replay(json, bench) < 0)

@@ -91,7 +91,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 {
 	struct json_object *json = json_object_new_object();
 	struct bm_stats stats = {};
-	uint64_t denied = 0;
+	uint64_t denied = 0, sent = 0;
 
 	bm_stats_get(d->kernel, b->id, &stats);
 	for (int hook = 0; hook < BM_HOOK_MAX; hook++)
@@ -109,6 +109,7 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add(json, "capabilities", capabilities_of(d, b));
 	bm_json_add(json, "shared", bench_shared_to_json(b));
 	bm_json_add_bool(json, "userns", b->userns);
+	bm_json_add_bool(json, "first_uses", b->first_uses);
 	bm_json_add_int(json, "pid", b->pid);
 	bm_json_add_string(json, "cgroup", b->cgroup.path);
 	bm_json_add_string(json, "created", b->created);
@@ -116,6 +117,8 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	bm_json_add_int(json, "grant_count", (int64_t)b->grant_count);
 	bm_json_add_int(json, "denied", (int64_t)denied);
 	bm_json_add_int(json, "lost", (int64_t)stats.lost);
+	bm_sent_get(d->kernel, b->cgroup.id, &sent);
+	bm_json_add_int(json, "egress_bytes", (int64_t)sent);
 	*ret_next = 0;
 	if (with_grants) {
 		struct json_object *list = json_object_new_array();

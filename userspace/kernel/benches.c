@@ -135,6 +135,7 @@ static int take_slot(struct bm_kernel *kernel, uint32_t *ret)
 			return r;
 		kernel->config->ever[slot] = 0;
 	}
+	kernel->config->sent[slot] = 0;
 	*ret = slot;
 	return 0;
 }

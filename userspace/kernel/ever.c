@@ -27,6 +27,16 @@ int bm_ever_get(struct bm_kernel *kernel, uint64_t cgroup_id, uint32_t *ret)
 	return r;
 }
 
+int bm_sent_get(struct bm_kernel *kernel, uint64_t cgroup_id, uint64_t *ret)
+{
+	struct bm_bench bench;
+	int r = bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, &bench);
+
+	if (r == 0)
+		*ret = kernel->config->sent[bench.slot % BM_SLOTS];
+	return r;
+}
+
 int bm_ever_claim(struct bm_kernel *kernel, uint64_t cgroup_id, enum bm_ever what,
 		  struct bm_error *err)
 {

@@ -87,6 +87,8 @@ int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
  * known of it from elsewhere: both are neither, for good. -ENOENT: no such Bench.
  */
 int bm_ever_get(struct bm_kernel *kernel, uint64_t cgroup_id, uint32_t *ret);
+/* Bytes of the IP packets that have left its network. */
+int bm_sent_get(struct bm_kernel *kernel, uint64_t cgroup_id, uint64_t *ret);
 int bm_ever_claim(struct bm_kernel *kernel, uint64_t cgroup_id, enum bm_ever what,
 		  struct bm_error *err);
 int bm_ever_add(struct bm_kernel *kernel, uint64_t cgroup_id, uint32_t ever);

@@ -189,11 +189,21 @@ static bool keep_except(void *arg, const void *key, const void *value)
 	return ctx->keep && (!ctx->keep->except || ctx->keep->except(ctx->keep->ctx, k, value));
 }
 
+/* What a Bench has used is told of once in its life: forgotten with it alone. */
+static bool keep_use(void *arg, const void *key, const void *value)
+{
+	const struct bm_use_key *k = key;
+	struct prune_ctx *ctx = arg;
+
+	(void)value;
+	return ctx->keep || (ctx->bench && k->bench != ctx->bench);
+}
+
 int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_keep *keep,
 		    size_t *ret_dropped)
 {
 	struct prune_ctx ctx = { bench, keep };
-	size_t dropped = 0, others;
+	size_t dropped = 0, told = 0, others;
 	int r = prune(kernel->map.grants, sizeof(struct bm_grant_key), sizeof(struct bm_grant),
 		      keep_grant, &ctx, &kernel->grants, &dropped);
 
@@ -204,6 +214,9 @@ int bm_tables_prune(struct bm_kernel *kernel, uint32_t bench, const struct bm_ke
 	if (r == 0)
 		r = prune(kernel->map.excepts, sizeof(struct bm_except_key),
 			  sizeof(struct bm_except), keep_except, &ctx, &others, &dropped);
+	if (r == 0)
+		r = prune(kernel->map.uses, sizeof(struct bm_use_key), sizeof(uint32_t), keep_use,
+			  &ctx, &others, &told);
 	if (r == 0 && ret_dropped)
 		*ret_dropped = dropped;
 	return r;

@@ -46,6 +46,105 @@ case_resumes() {
 	did
 }
 
+first_uses() { # GRANT: into $count, how many its stream tells of
+	bm events --bench u1 --since 0 --format json
+	did
+	count=$(grep -c "\"type\":\"first-use\",\"grant\":\"$1\"" <<<"$out") || :
+}
+
+used() { # GRANT WORDS...: one of it is told of, and it has the words
+	first_uses "$1"
+	same 1 "$count" "first uses of $1"
+	out=$(grep "\"type\":\"first-use\",\"grant\":\"$1\"" <<<"$out")
+	shift
+	printed "$@"
+}
+
+unused() { # GRANT
+	first_uses "$1"
+	same 0 "$count" "first uses of $1"
+}
+
+# Asked for, the first use of each grant is an event like others: once, numbered, whatever is made of it.
+case_first_uses() {
+	mkdir -p "$disk"/used/{read,made,link,hidden}
+	echo hello | tee "$disk"/used/{read,made,hidden}/file >/dev/null
+	make_bench u1 --first-uses
+	bm show u1
+	did 'events     the first use of each grant'
+	for dest in read made link; do
+		bm grant u1 file "$disk/used/$dest:/in/$dest:rw" --yes
+		did granted
+	done
+	bm grant u1 net "$server:8080" --yes
+	did granted
+	bm grant u1 listen 8080 --yes
+	did granted
+	[[ $out =~ 'reached at '([0-9.]+)':8080' ]] || fail 'it does not say where'
+	at=${BASH_REMATCH[1]}
+	# To look what is there is no use of it.
+	bm exec u1 -- stat /in/read/file
+	did
+	for id in 1 2 3 4 5; do
+		unused "u1/$id"
+	done
+	for _ in 1 2; do
+		bm exec u1 -- cat /in/read/file
+		did hello
+		bm exec u1 -- sh -c 'mkdir /in/made/dir && rmdir /in/made/dir && exec 3</in/link'
+		did
+		bm exec u1 -- bash -c "cat </dev/tcp/$server/8080"
+		capture timeout 5 bash -c "cat </dev/tcp/$at/8080"
+	done
+	used u1/1 '"verdict":"allow","hook":"file_open","rule":"none"' '"comm":"cat"' '"wanted":"r"' \
+		'"inside":"/in/read' "\"host\":\"$disk/used" '"grant":"u1/1"'
+	used u1/2 '"hook":"mkdir"' '"wanted":"w"'
+	used u1/3 '"hook":"file_open"'
+	used u1/4 '"hook":"connect4"' "\"destination\":\"$server:8080/tcp\"" '"comm":"bash"'
+	used u1/5 '"hook":"ingress"' '"destination":"'
+	bm events --bench u1 --since 0
+	did "ALLOW connect4 $server:8080/tcp" ': the first use of u1/4'
+	bm events --bench u1 --since 0 --format ocsf
+	did '"class_uid":4001' '"action_id":1' '"type":"first-use","grant":"u1/4"'
+	py denials exact u1
+	# Another grant is used anew, and so it is of what was granted before; a new daemon knows what was told.
+	bm revoke u1/1
+	did
+	bm grant u1 file "$disk/used/read:/in/again" --yes
+	did granted
+	stop_daemon
+	bm exec u1 -- cat /in/again/file /in/made/file
+	did hello
+	used u1/6 '"hook":"file_open"'
+	used u1/1
+	used u1/2
+	py denials exact u1
+	# Nobody else asked.
+	make_bench u2
+	bm grant u2 file "$disk/used/read:/in/used" --yes
+	did granted
+	bm exec u2 -- cat /in/used/file
+	did hello
+	bm events --bench u2 --since 0 --format json
+	did
+	[[ $out != *first-use* ]] || fail 'it was not asked for'
+	bm destroy u2
+	did
+	# A flood of denials does not hide it: what found no room is told of at the next use.
+	init_of u1
+	cp "$repo/build/e2e/flood" "/proc/$value/root/work/flood"
+	bm grant u1 file "$disk/used/hidden:/in/hidden" --yes
+	did granted
+	bm exec u1 -- sh -c "/work/flood 6000 0 $server 8081 && cat /in/hidden/file; for i in 1 2 3 4 5 6; do
+		sleep 1; cat /in/hidden/file; done"
+	did 'refused: 6000' hello
+	used u1/7 '"hook":"file_open"'
+	py denials exact u1
+	bm destroy u1
+	did
+	rm -r "$disk/used"
+}
+
 # Whatever was told in this topic is as the schema says.
 case_schema() {
 	py schema /var/log/benchmon/events.jsonl "$repo/userspace/audit/event.schema.json"
