@@ -343,6 +343,18 @@ int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
 	return r;
 }
 
+bool bm_bench_pinned(uint32_t bench)
+{
+	char path[PIN_PATH];
+
+	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
+		pin_path(path, bench, bm_cgroup_programs[i].name);
+		if (access(path, F_OK) < 0)
+			return false;
+	}
+	return true;
+}
+
 /* The kernel puts a copy in the old one's place, so that no program sees half of it. */
 int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
 		     struct bm_error *err)
