@@ -1,65 +1,116 @@
-# Of a batch that has run at a stage: what `why` can be asked about, and what came of it.
-# Reads `results` (ID STATUS ...) and the tables; then the batch (ID PROBE ARGS), and prints
-#   allow|deny RULE KIND TARGET RIGHTS PROBE ARGS...
-# RULE is that of the event which the table wants, "-" where it wants none. A probe that asks for more
-# than a right on a path, or of which the name has gone or come meanwhile, is not among them; those
-# with an event are printed as
-#   last HOOK RULE - - PROBE ARGS...
+# What `why` can be asked about when a batch has run at a stage, and what came of it: reads `results` (ID
+# STATUS ...), the tables, and as the last file the `batch` (ID PROBE ARGS...). Prints for each probe of a
+# right on one path, or of one destination
+#
+#   VERDICT RULE file|net TARGET RIGHTS
+#
+# (RULE of the event that the table wants, "-" for none), and of each other that was denied and recorded
+#
+#   HOOK RULE last ID PROBE ARGS...
 BEGIN {
 	while ((getline line < results) > 0) {
 		split(line, word, " ")
 		status[word[1]] = word[2]
 	}
-	split("open openat2 fopen reopen thread fork vfork open32 openat32 stat lstat fstat statx readlink " \
-	      "getxattr listxattr getdents", list, " ")
-	for (i in list)
-		reads[list[i]] = 1
-	split("truncate ftruncate chmod fchmod chown fchown utimes futimens setxattr fsetxattr removexattr " \
-	      "setacl", list, " ")
-	for (i in list)
-		writes[list[i]] = 1
-	split("node bind mkdir symlink creat", list, " ")
-	for (i in list)
-		makes[list[i]] = 1
-	split("execve execveat fexec opathexec vforkexec execve32 map map32", list, " ")
-	for (i in list)
-		executes[list[i]] = 1
-	mode["w"] = mode["append"] = mode["trunc"] = "w"
-	mode["rw"] = mode["neither"] = mode["rtrunc"] = "rw"
-	mode["creat"] = mode["new"] = mode["tmp"] = mode["rcreat"] = "make"
-	mode["nonblock"] = mode["dir"] = mode[""] = mode["empty"] = "r"
+	group_of("r", "thread fork vfork open32 stat lstat fstat statx readlink getxattr listxattr getdents")
+	group_of("w", "truncate ftruncate chmod fchmod fchmodat2 chown fchown utimes futimens setxattr fsetxattr " \
+		      "removexattr setacl")
+	group_of("make", "node bind mkdir symlink creat unlink rmdir")
+	group_of("x", "execve execveat fexec opathexec vforkexec execve32 map map32")
+	split("w:w append:w trunc:w rw:rw neither:rw rtrunc:rw creat:make new:make rcreat:make tmp:w " \
+	      "nonblock:r dir:r r:r :r", list, " ")
+	for (i in list) {
+		split(list[i], pair, ":")
+		mode[pair[1]] = pair[2]
+	}
 }
+
 FILENAME != batch {
-	if ($0 ~ /^[ \t]*(#|$)/)
-		next
-	split($0, column, /[ \t]*\|[ \t]*/)
-	if (column[1] == group)
-		event["d" FNR + before] = column[5]
+	if ($0 !~ /^[ \t]*(#|$)/) {
+		split($0, column, /[ \t]*\|[ \t]*/)
+		event["d" NR] = column[5]
+	}
 	next
 }
-{ ask($1, $2, $3, $4) }
-FNR == 1 { }
+{ print_of($1, asked($2, $3, $4, $5)) }
 
-function dirname(path) {
-	sub(/\/[^\/]*$/, "", path)
-	return path == "" ? "/" : path
+function group_of(rights, probes,    list, i) {
+	split(probes, list, " ")
+	for (i in list)
+		usual[list[i]] = rights
 }
 
-function rights_of(probe, argument) {
-	if (probe in reads)
-		return probe ~ /open$|open2$|open32$/ ? mode[argument] : "r"
-	if (probe in writes)
-		return "w"
-	if (probe in makes)
-		return "make"
-	return probe in executes ? "x" : ""
+function address(host) {
+	return host ~ /:/ ? "[" host "]" : host
 }
 
-# EACCES, EPERM, EROFS: refused. Worked: allowed. Anything else is about something else.
-function verdict_of(id) {
-	if (!(id in status))
+# "" where the probe is about more, or less, than that.
+function asked(probe, one, two, three) {
+	if (probe == "tcp" && three !~ /device|bound/)
+		return "net " address(one) ":" two " -"
+	if (probe == "udp" || probe == "udpc")
+		return "net " address(one) ":" two "/udp -"
+	if (probe == "openat" || probe == "chdir" || probe == "fstatat")
+		return file(one "/" two, "r")
+	if (probe == "unlinkat")
+		return file(one "/" two, "make")
+	if (probe == "fchmodat")
+		return file(one "/" two, "w")
+	if (probe == "named")
+		return file(two, "r")
+	if (probe ~ /^(open|openat2|fopen|reopen)$/)
+		return two in mode ? file(one, mode[two]) : ""
+	return probe in usual ? file(one, usual[probe]) : ""
+}
+
+# A name is made, or removed, by w of its directory. Who asks is in no process of the Bench.
+function file(path, rights) {
+	if (path !~ /^\// || path ~ /^\/proc\/(self|1\/root)/)
 		return ""
-	if (status[id] == 0)
+	if (rights == "make") {
+		sub(/\/[^\/]*$/, "", path)
+		rights = "w"
+	}
+	return "file " (path == "" ? "/" : path) " " rights
+}
+
+function base(path) {
+	sub(/.*\//, "", path)
+	return path
+}
+
+# word 1, 2 or 3 of the event that is wanted of a probe.
+function wanted(id, which,    count) {
+	if (id !~ /^d/)
+		return "-"
+	count = split(event[id], words, /[ \t]+/)
+	return count == 3 ? words[which] : "-"
+}
+
+function verdict_of(state) {
+	if (state == "0")
 		return "allow"
-	return status[id] ~ /^(1|13|30)$/ ? "deny" : ""
+	return state == "1" || state == "13" || state == "30" ? "deny" : ""
+}
+
+function print_of(id, question,    hook, rule, name, verdict, target, executes) {
+	hook = wanted(id, 1)
+	rule = wanted(id, 2)
+	name = wanted(id, 3)
+	verdict = verdict_of(status[id])
+	target = question
+	sub(/^[^ ]+ /, "", target)
+	sub(/ [^ ]+$/, "", target)
+	executes = question ~ /^file .* x$/
+	# What an interpreter, or a bit of the mode, was refused for; what asks for a capability too.
+	if (executes && name != "-" && base(name) != base(target))
+		question = ""
+	if (rule ~ /^(host-tools|socket-option|socket-kind)$/ || (rule == "privilege" && hook != "file_open"))
+		question = ""
+	if (question ~ /^file/ && !executes && verdict == "deny" && hook == "-" && status[id] != "30")
+		question = ""
+	if (question != "" && verdict != "")
+		print verdict, rule, question
+	else if (verdict == "deny" && hook != "-" && question == "")
+		print hook, rule, "last", $0
 }

@@ -139,6 +139,23 @@ static void add_hint(const struct bench *bench, const struct bm_destination *to,
 	bm_json_add_string(why, "hint", buf);
 }
 
+/* Where a call is not asked about any more, its packets are, by the same functions. */
+static void tell_bpf(const struct bench *bench, const struct bm_destination *to, const char *rule,
+		     struct json_object *why)
+{
+	const char *hook =
+		bm_hook_name(bm_destination_is_v4(to) ? BM_HOOK_CONNECT4 : BM_HOOK_CONNECT6);
+
+	if (bm_bench_pinned(bench->id, hook)) {
+		why_layer(why, "bpf", rule, hook, NULL);
+		return;
+	}
+	why_missing(why, "bpf");
+	hook = bm_hook_name(BM_HOOK_EGRESS);
+	if (bm_bench_pinned(bench->id, hook))
+		why_layer(why, "bpf", rule, hook, NULL);
+}
+
 static void tell(const struct bench *bench, const struct bm_destination *to,
 		 const struct bm_asked *answer, const char *name, struct json_object *why)
 {
@@ -147,13 +164,7 @@ static void tell(const struct bench *bench, const struct bm_destination *to,
 	struct bm_nft nft;
 
 	bm_json_add_string(why, "destination", bm_destination_format(to, text));
-	if (bm_bench_pinned(bench->id))
-		why_layer(why, "bpf", denied ? bm_rule_name(answer->rule) : NULL,
-			  bm_hook_name(bm_destination_is_v4(to) ? BM_HOOK_CONNECT4
-								: BM_HOOK_CONNECT6),
-			  NULL);
-	else
-		why_missing(why, "bpf");
+	tell_bpf(bench, to, denied ? bm_rule_name(answer->rule) : NULL, why);
 	if (bench_nft(bench, &nft))
 		ask_nft(why, "nft", &nft, to, answer->within);
 	else

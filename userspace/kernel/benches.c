@@ -343,16 +343,12 @@ int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
 	return r;
 }
 
-bool bm_bench_pinned(uint32_t bench)
+bool bm_bench_pinned(uint32_t bench, const char *program)
 {
 	char path[PIN_PATH];
 
-	for (int i = 0; i < BM_CGROUP_PROGRAM_MAX; i++) {
-		pin_path(path, bench, bm_cgroup_programs[i].name);
-		if (access(path, F_OK) < 0)
-			return false;
-	}
-	return true;
+	pin_path(path, bench, program);
+	return access(path, F_OK) == 0;
 }
 
 /* The kernel puts a copy in the old one's place, so that no program sees half of it. */

@@ -177,9 +177,9 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *re
  * attached. */
 int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags,
 		   struct bm_error *err);
-/* Whether each of its cgroup programs still has its pin: less than the above, of what can be asked
- * at any time. */
-bool bm_bench_pinned(uint32_t bench);
+/* Whether a cgroup program of it ("connect4") still has its pin: less than the above, and can be
+ * asked at any time. */
+bool bm_bench_pinned(uint32_t bench, const char *program);
 /* What the kernel's table says of it; -ENOENT. */
 int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *ret);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
