@@ -419,6 +419,24 @@ struct bm_dest {
 	__u64 expiry_ns; /* CLOCK_BOOTTIME; 0: none */
 };
 
+/*
+ * asked: what somebody asks about, one entry under 0, and what the programs' own functions say of
+ * it (why.bpf.c). Only a call with the cookie is about it, which nobody else knows.
+ */
+struct bm_asked {
+	__u64 cookie; /* 0: nothing is asked */
+	__u64 cgroup; /* the Bench's, by its id */
+	__u32 wanted; /* enum bm_rights, of a file; 0: it is about to */
+	__u32 hook;   /* the answer: enum bm_hook, at which this is said */
+	__u32 rule;   /* enum bm_rule */
+	__u32 grant;  /* by which it is said; 0: of its own objects, or by none */
+	__u64 object; /* 0: none found */
+	__u32 answered;
+	__u32 within;         /* it is the Bench's own loopback */
+	struct bm_cgroup own; /* what the programs of its cgroup know of it */
+	struct bm_dest_key to;
+};
+
 /* stats: bench id -> counters, the truth about what was decided. */
 struct bm_stats {
 	__u64 seq;                                /* sequence number of the last event */
@@ -556,6 +574,7 @@ _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_heard_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_use_key) == 8, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
+_Static_assert(sizeof(struct bm_asked) == 88, "map value");
 _Static_assert(sizeof(struct bm_stats) == 48 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");
 _Static_assert(sizeof(struct bm_event_net) == 24, "event");
 _Static_assert(sizeof(struct bm_event_file) == 32 + BM_NAMES * BM_NAME_LEN, "event");

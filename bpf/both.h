@@ -8,7 +8,10 @@
 
 #include "maps.h"
 
-/* True: it has what, and for its life never the other. */
+/*
+ * True: it has what, and for its life never the other. Who only asks (ASKS: why.bpf.c) learns the
+ * same, and gives it nothing.
+ */
 static __always_inline bool claim(__u32 slot, __u32 what)
 {
 	volatile __u32 *ever = &config.ever[slot & (BM_SLOTS - 1)];
@@ -18,6 +21,9 @@ static __always_inline bool claim(__u32 slot, __u32 what)
 		return true;
 	if (was || !slot)
 		return false;
+#ifdef ASKS
+	return true;
+#endif
 	was = __sync_val_compare_and_swap(ever, 0, what);
 	return !was || was == what;
 }

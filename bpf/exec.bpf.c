@@ -17,12 +17,7 @@ static __always_inline int check(struct file *file, __u32 hook, bool arrivals_to
 		return 0;
 	id = bench->id;
 	flags = bench->flags;
-	decide(bench, file, BM_X, &decision);
-	if (flags & BM_BENCH_IMAGE) {
-		decide_image(file, &decision);
-		if (decision.rule == BM_RULE_NONE && changed)
-			decision.rule = BM_RULE_EXEC_IMAGE;
-	}
+	decide_exec(bench, flags, file, changed, &decision);
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
 	if (!arrivals_too && is_arrival(id))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opening: the door to every file's content. */
-#include "check.h"
-#include "image.h"
+#include "open.h"
 
 volatile struct bm_config config;
 
@@ -20,17 +19,6 @@ static __always_inline __u32 rights_of_open(struct file *file)
 	return wanted ?: BM_R | BM_W;
 }
 
-/*
- * In a host grant: made so by O_TMPFILE, which no other hook sees, or by the host; then a shared
- * mapping would write it and leave the bits, which write(2) takes away.
- */
-static __always_inline bool is_set_id(struct file *file)
-{
-	umode_t mode = file->f_path.dentry->d_inode->i_mode;
-
-	return (mode & S_IFMT) == S_IFREG && mode & (S_ISUID | S_ISGID);
-}
-
 /* The failing execve comes to bm_refused next, which would record it once more. */
 static __always_inline void note_recorded(void)
 {
@@ -38,19 +26,6 @@ static __always_inline void note_recorded(void)
 
 	if (task)
 		task->recorded = 1;
-}
-
-/* Who waits in a read when its grant expires could only be got out by somebody who lives then. */
-static __always_inline bool is_fifo(struct file *file)
-{
-	return (file->f_path.dentry->d_inode->i_mode & S_IFMT) == S_IFIFO;
-}
-
-/* mq_open works on its namespace's own mount: of a shared one, others' queues. */
-static __always_inline bool is_shared_queue(struct file *file, __u32 flags)
-{
-	return flags & BM_BENCH_SHARED_IPC &&
-	       file->f_path.dentry->d_inode->i_sb->s_magic == MQUEUE_MAGIC;
 }
 
 SEC("lsm/file_open")
@@ -68,17 +43,7 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	id = bench->id;
 	flags = bench->flags;
 	wanted = rights_of_open(file);
-	decide(bench, file, wanted, &decision);
-	if (flags & BM_BENCH_IMAGE && wanted & BM_X)
-		decide_image(file, &decision);
-	if (flags & BM_BENCH_IMAGE && wanted & BM_W && is_process_memory(file))
-		decision.rule = BM_RULE_EXEC_IMAGE;
-	if (is_shared_queue(file, flags))
-		decision.rule = BM_RULE_SHARED;
-	if (decision.rule == BM_RULE_NONE && decision.grant && wanted & BM_W && is_set_id(file))
-		decision.rule = BM_RULE_PRIVILEGE;
-	if (decision.rule == BM_RULE_NONE && decision.expiry_ns && is_fifo(file))
-		decision.rule = BM_RULE_NOT_TRACKED;
+	decide_open(bench, flags, file, wanted, &decision);
 	if (decision.rule == BM_RULE_NONE) {
 		if (tells_uses(flags, &decision) && !is_arrival(id))
 			tell_use(id, BM_HOOK_FILE_OPEN, file->f_path.dentry, wanted, &decision);

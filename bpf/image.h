@@ -33,6 +33,18 @@ static __always_inline void decide_image(struct file *file, struct decision *dec
 		decision->rule = BM_RULE_EXEC_IMAGE;
 }
 
+/* flags: the Bench's, read before. changed: what is mapped may differ from the file, or will. */
+static __always_inline void decide_exec(const struct bm_bench *bench, __u32 flags,
+					struct file *file, bool changed, struct decision *ret)
+{
+	decide(bench, file, BM_X, ret);
+	if (flags & BM_BENCH_IMAGE) {
+		decide_image(file, ret);
+		if (ret->rule == BM_RULE_NONE && changed)
+			ret->rule = BM_RULE_EXEC_IMAGE;
+	}
+}
+
 /*
  * /proc/PID/mem, also of a thread: writing there heeds no protection, so it would change what is
  * mapped from the image. Nothing else in procfs has that name.

@@ -118,11 +118,21 @@ static __always_inline __u32 rule_of_process(struct route *route, __u32 bench, _
 	return BM_RULE_NONE;
 }
 
+static __always_inline __u64 cgroup_asked_about(void)
+{
+	__u32 zero = 0;
+	struct bm_asked *question = bpf_map_lookup_elem(&asked, &zero);
+
+	return question ? question->cgroup : 0;
+}
+
 int kernfs_rule(__u64 dentry, __u64 magic, __u32 bench, __u32 level, __u32 wanted)
 {
 	struct route route = { .rule = BM_RULE_TELLS, .dentry = dentry, .magic = magic };
 
-	route.cgroup = bpf_get_current_ancestor_cgroup_id(level);
+	route.cgroup = wanted & KERNFS_ASKED ? cgroup_asked_about()
+					     : bpf_get_current_ancestor_cgroup_id(level);
+	wanted &= ~KERNFS_ASKED;
 	bpf_loop(KERNFS_DEPTH + 1, climb_step, &route, 0);
 	if (route.pid)
 		return rule_of_process(&route, bench, wanted);

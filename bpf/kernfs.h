@@ -17,6 +17,9 @@ int kernfs_rule(__u64 dentry, __u64 magic, __u32 bench, __u32 level, __u32 wante
 /* Beside the rights that are wanted: no /proc/PID/net, whoever's it is. */
 #define KERNFS_NO_NET 0x100
 
+/* Nor that: whoever asks is not of the Bench, whose cgroup stands in `asked`. */
+#define KERNFS_ASKED 0x200
+
 /* The address alone, which the verifier takes for any number. */
 static __always_inline __u64 address_of(const void *pointer)
 {
@@ -38,6 +41,9 @@ static __always_inline __u32 rule_in_kernfs(const struct bm_bench *bench, struct
 	 */
 	if (bench->flags & BM_BENCH_USERNS && bench->flags & BM_BENCH_SHARED_NET)
 		wanted |= KERNFS_NO_NET;
+#ifdef ASKS
+	wanted |= KERNFS_ASKED;
+#endif
 	return kernfs_rule(address_of(dentry), magic, bench->id, bench->level, wanted);
 }
 

@@ -133,6 +133,13 @@ struct {
 	__type(value, struct bm_door);
 } doors SEC(".maps") __weak;
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bm_asked);
+} asked SEC(".maps") __weak;
+
 /* One storage for all attach types of a cgroup: the key is the cgroup id alone. */
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_STORAGE);

@@ -3,6 +3,7 @@
  * Connecting and sending: an errno at once, where the packet would only be dropped. What reaches
  * no hook here (raw, UDP-Lite, a socket from elsewhere) is decided in egress.
  */
+#include "call.h"
 #include "listen.h"
 
 /* Only answers leave by a port that is listened on: so by a socket that is bound to it, and by UDP,
@@ -34,12 +35,10 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 	key->bench = cgroup->bench;
 	key->port = (__u16)ctx->user_port;
 	key->protocol = (__u8)ctx->protocol;
-	within = own_loopback(cgroup) && is_loopback(key);
-	rule = within ? BM_RULE_NONE : seal_rule(key);
+	rule = call_rule(cgroup, key, &within);
 	if (rule != BM_RULE_NONE && cgroup->flags & BM_BENCH_LISTENS)
 		rule = answers_rule(ctx, key, rule);
-	if (rule == BM_RULE_NONE && !within && !is_endpoint(key))
-		rule = egress_rule(cgroup);
+	rule = leave_rule(cgroup, key, within, rule);
 	if (rule != BM_RULE_NONE)
 		submit(record_net(key, hook, rule, EPERM));
 	else if (cgroup->flags & BM_BENCH_FIRST_USES && !within)

@@ -135,11 +135,12 @@ const char *bm_describe_subject(const struct bm_event *event, char *buf, size_t 
  * Names come from the Bench and the hint is made to be pasted into a root shell: what needs more
  * than single quotes, or would be read as SRC:DEST, gets no hint.
  */
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			    "/._+-@,=%";
+
 const char *bm_describe_file_hint(const char *path, bool writes, const char *bench,
 				  char buf[BM_HINT_LEN])
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "/._+-@,=%";
 	const char *quote;
 
 	if (strpbrk(path, "'\\:"))
@@ -148,6 +149,18 @@ const char *bm_describe_file_hint(const char *path, bool writes, const char *ben
 	snprintf(buf, BM_HINT_LEN, "benchmon grant %s file %s%s:%s%s", bench, quote, path,
 		 writes ? "rw" : "ro", quote);
 	return buf;
+}
+
+const char *bm_describe_again(const char *bench, unsigned int number, const char *source,
+			      const char *dest, bool writes, char buf[BM_HINT_LEN])
+{
+	int len;
+
+	if (source[strspn(source, plain)] || dest[strspn(dest, plain)])
+		return NULL;
+	len = snprintf(buf, BM_HINT_LEN, "benchmon revoke %s/%u && benchmon grant %s file %s:%s:%s",
+		       bench, number, bench, source, dest, writes ? "rw" : "ro");
+	return len < BM_HINT_LEN ? buf : NULL;
 }
 
 static const char *file_hint(const struct bm_event_file *file, const char *bench, char *buf)

@@ -29,6 +29,9 @@ const char *bm_describe_subject(const struct bm_event *event, char *buf, size_t 
 /* The command that grants a path of the host's; NULL: none that is safe to paste would. */
 const char *bm_describe_file_hint(const char *path, bool writes, const char *bench,
 				  char buf[BM_HINT_LEN]);
+/* The commands that grant it once more, with other rights; NULL, as above. */
+const char *bm_describe_again(const char *bench, unsigned int number, const char *source,
+			      const char *dest, bool writes, char buf[BM_HINT_LEN]);
 /* The command that would allow what was denied; NULL when there is none. */
 const char *bm_describe_hint(const struct bm_event *event, const char *bench,
 			     char buf[BM_HINT_LEN]);

@@ -19,7 +19,7 @@
 #endif
 
 enum cli_exit {
-	EXIT_REFUSED = 1, /* the operator said no */
+	EXIT_REFUSED = 1, /* the operator said no; why: it is not allowed */
 	EXIT_USAGE = 2,
 	EXIT_OWN = 125,
 	EXIT_CANNOT_EXECUTE = 126,
@@ -156,6 +156,7 @@ int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);
 int cmd_synopsis(struct cli *cli, struct bm_error *err);
 int cmd_top(struct cli *cli, struct bm_error *err);
+int cmd_why(struct cli *cli, struct bm_error *err);
 int cmd_version(struct cli *cli, struct bm_error *err);
 
 #endif

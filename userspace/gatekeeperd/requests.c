@@ -49,6 +49,7 @@ static const struct request requests[] = {
 	{ "ls", request_ls, 0, OPERATORS | AGENTS, { "offset", NULL } },
 	{ "show", request_show, 0, OPERATORS | AGENTS, { "bench", "offset", NULL } },
 	{ "events", request_events, 0, OPERATORS, { "bench", "since", "follow", NULL } },
+	{ "why", request_why, 0, OPERATORS, { "bench", "kind", "target", "rights", NULL } },
 	{ "ledger", request_ledger, 0, OPERATORS, { "bench", "since", "offset", NULL } },
 	{ "ledger-rotate", request_ledger_rotate, 0, OPERATORS, { NULL } },
 	{ "carriers", request_carriers, 0, OPERATORS, { "offset", NULL } },

@@ -344,6 +344,14 @@ int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id,
 	return r;
 }
 
+bool bm_bench_pinned(uint32_t bench, const char *program)
+{
+	char path[PIN_PATH];
+
+	pin_path(path, bench, program);
+	return access(path, F_OK) == 0;
+}
+
 /* The kernel puts a copy in the old one's place, so that no program sees half of it. */
 int bm_bench_listens(struct bm_kernel *kernel, uint64_t cgroup_id, bool listens,
 		     struct bm_error *err)

@@ -24,7 +24,8 @@
 	X(destinations)                                                                            \
 	X(stats)                                                                                   \
 	X(events)                                                                                  \
-	X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard) X(doors) X(endpoints) X(uses)
+	X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard) X(doors) X(endpoints) X(uses)   \
+	X(asked)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \
@@ -65,6 +66,7 @@ struct bm_kernel {
 	int recall[BM_RECALL_PROGRAM_MAX];
 	int queued_list;                   /* an iterator */
 	int strangers, socket_cgroups;     /* others */
+	int why;                           /* attached while somebody asks */
 	volatile struct bm_config *config; /* the programs' own memory, mapped */
 	size_t grants;                     /* entries of that table, since it was pruned */
 	struct ring_buffer *ring;
@@ -90,6 +92,8 @@ struct benchmon;
 /* Of an object that is loaded: hooks attached, everything pinned below BM_PIN_NEW, and `known`
  * filled. */
 int bm_pin_all(struct benchmon *skel, struct bm_error *err);
+/* Attached while somebody asks, and never pinned so. */
+bool bm_why_program(const struct bpf_program *program);
 /* Attached for good; an iterator is only ever read. */
 bool bm_is_hook(const struct bpf_program *program);
 /* Of the programs in this binary. */

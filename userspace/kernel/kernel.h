@@ -179,6 +179,9 @@ int bm_bench_leave(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *re
  * attached. */
 int bm_bench_check(struct bm_kernel *kernel, uint32_t bench, uint64_t cgroup_id, uint32_t flags,
 		   struct bm_error *err);
+/* Whether a cgroup program of it ("connect4") still has its pin: less than the above, and can be
+ * asked at any time. */
+bool bm_bench_pinned(uint32_t bench, const char *program);
 /* What the kernel's table says of it; -ENOENT. */
 int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *ret);
 int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret);
@@ -190,6 +193,18 @@ int bm_stats_get(struct bm_kernel *kernel, uint32_t bench, struct bm_stats *ret)
 int bm_arrival_mark(struct bm_kernel *kernel, uint32_t bench, int pidfd, struct bm_error *err);
 /* True for a thread group's leader that has not executed the payload yet. */
 bool bm_arrives(struct bm_kernel *kernel, uint32_t bench, int pidfd);
+
+/*
+ * Why: what the programs' own functions say of a file or a destination, over the tables as they
+ * are. Between the two calls somebody passes the cookie to bm_ask(): with a descriptor of the file
+ * (O_PATH is enough), or any where it is about a destination. Nothing changes by it. question has
+ * the Bench's cgroup, and what is wanted or where to. bm_ask_end() is due in any case; its answer
+ * -ENODATA: nobody asked.
+ */
+int bm_ask_begin(struct bm_kernel *kernel, struct bm_asked *question, int *ret_link,
+		 struct bm_error *err);
+void bm_ask(int fd, uint64_t cookie);
+int bm_ask_end(struct bm_kernel *kernel, int link, struct bm_asked *ret, struct bm_error *err);
 
 /* Events: readable when there are some; fn is called for each with the record as it came. */
 int bm_events_open(struct bm_kernel *kernel, void (*fn)(void *ctx, const void *record, size_t size),

@@ -174,7 +174,7 @@ bool bm_is_hook(const struct bpf_program *program)
 {
 	enum bpf_prog_type type = bpf_program__type(program);
 
-	return !bm_recall_program(program) &&
+	return !bm_recall_program(program) && !bm_why_program(program) &&
 	       (type == BPF_PROG_TYPE_LSM ||
 		(type == BPF_PROG_TYPE_TRACING &&
 		 bpf_program__expected_attach_type(program) != BPF_TRACE_ITER));

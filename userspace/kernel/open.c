@@ -77,7 +77,9 @@ static int adopt(struct bm_kernel *kernel, struct bm_error *err)
 	r = open_pin("programs", "queued_list", &kernel->queued_list, err);
 	if (r == 0)
 		r = open_pin("programs", "strangers", &kernel->strangers, err);
-	return r < 0 ? r : open_pin("programs", "socket_cgroups", &kernel->socket_cgroups, err);
+	if (r == 0)
+		r = open_pin("programs", "socket_cgroups", &kernel->socket_cgroups, err);
+	return r < 0 ? r : open_pin("programs", "why", &kernel->why, err);
 }
 
 int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
@@ -92,7 +94,7 @@ int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
 	memset(&kernel->map, 0xff, sizeof(kernel->map));
 	memset(kernel->program, 0xff, sizeof(kernel->program));
 	memset(kernel->recall, 0xff, sizeof(kernel->recall));
-	kernel->queued_list = kernel->strangers = kernel->socket_cgroups = -1;
+	kernel->queued_list = kernel->strangers = kernel->socket_cgroups = kernel->why = -1;
 	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
 		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
 			       "no bpffs at " BM_BPFFS);
@@ -134,6 +136,7 @@ void bm_kernel_close(struct bm_kernel *kernel)
 	bm_close(kernel->queued_list);
 	bm_close(kernel->strangers);
 	bm_close(kernel->socket_cgroups);
+	bm_close(kernel->why);
 	free(kernel);
 }
 
