@@ -3,7 +3,7 @@
 #ifndef BENCHMON_BPF_CHECK_H
 #define BENCHMON_BPF_CHECK_H
 
-#include "record.h"
+#include "refuse.h"
 #include "who.h"
 
 #define PTS_MAJOR_FIRST 136
@@ -39,12 +39,11 @@ static __always_inline int verdict(__u32 bench, __u32 hook, struct dentry *locat
 				   struct dentry *shown, __u32 wanted, struct decision *decision,
 				   __u32 never, __u32 never_rule)
 {
-	if (decision->rule == BM_RULE_NONE && never && decision->grant)
+	if (lets_through(decision->rule) && never && decision->grant)
 		decision->rule = never_rule;
 	if (decision->rule == BM_RULE_NONE || is_arrival(bench))
 		return 0;
-	record_dentry(bench, hook, located, shown, wanted, decision);
-	return -EACCES;
+	return refuse_dentry(bench, hook, located, shown, wanted, decision);
 }
 
 /* dentry decides; shown is what the event names (a new name in it, or the same). */

@@ -75,9 +75,9 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 		decision.rule = BM_RULE_EXEC_IMAGE;
 	if (is_shared_queue(file, flags))
 		decision.rule = BM_RULE_SHARED;
-	if (decision.rule == BM_RULE_NONE && decision.grant && wanted & BM_W && is_set_id(file))
+	if (lets_through(decision.rule) && decision.grant && wanted & BM_W && is_set_id(file))
 		decision.rule = BM_RULE_PRIVILEGE;
-	if (decision.rule == BM_RULE_NONE && decision.expiry_ns && is_fifo(file))
+	if (lets_through(decision.rule) && decision.expiry_ns && is_fifo(file))
 		decision.rule = BM_RULE_NOT_TRACKED;
 	if (decision.rule == BM_RULE_NONE)
 		return 0;
@@ -88,10 +88,9 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	 */
 	if (!(wanted & BM_X) && (is_arrival(id) || acts_as_mounter()))
 		return 0;
-	record_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
 	if (wanted & BM_X)
 		note_recorded();
-	return -EACCES;
+	return refuse_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
 }
 
 char LICENSE[] SEC("license") = "GPL";

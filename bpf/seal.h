@@ -78,11 +78,9 @@ static __always_inline __u32 seal_rule(const struct bm_dest_key *key)
 	return expired(dest->expiry_ns) ? BM_RULE_EXPIRED : BM_RULE_NONE;
 }
 
-static __always_inline struct bm_event *record_net(const struct bm_dest_key *key, __u32 hook,
-						   __u32 rule, int error)
+static __always_inline struct bm_event *fill_net(struct bm_event *event,
+						 const struct bm_dest_key *key)
 {
-	struct bm_event *event = record(key->bench, hook, BM_DENY, rule, error);
-
 	if (!event)
 		return NULL;
 	__builtin_memcpy(event->net.address, key->address, sizeof(event->net.address));
@@ -90,6 +88,12 @@ static __always_inline struct bm_event *record_net(const struct bm_dest_key *key
 	event->net.protocol = key->protocol;
 	__builtin_memset(event->net.pad, 0, sizeof(event->net.pad));
 	return event;
+}
+
+static __always_inline struct bm_event *record_net(const struct bm_dest_key *key, __u32 hook,
+						   __u32 rule, int error)
+{
+	return fill_net(record(key->bench, hook, BM_DENY, rule, error), key);
 }
 
 #endif

@@ -3,6 +3,7 @@
  * Connecting and sending: an errno at once, where the packet would only be dropped. What reaches
  * no hook here (raw, UDP-Lite, a socket from elsewhere) is decided in egress.
  */
+#include "learn_net.h"
 #include "listen.h"
 
 /* Only answers leave by a port that is listened on: so by a socket that is bound to it, and by UDP,
@@ -17,10 +18,18 @@ static __always_inline __u32 answers_rule(struct bpf_sock_addr *ctx, const struc
 	return either_rule(rule, answer_rule(key, bpf_htons((__u16)sk->src_port)));
 }
 
+static __always_inline int submit(struct bm_event *event)
+{
+	if (event) {
+		record_process(event);
+		bpf_ringbuf_submit(event, 0);
+	}
+	return 0;
+}
+
 static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *ctx, __u32 hook)
 {
 	struct bm_cgroup *cgroup = sealed_cgroup();
-	struct bm_event *event;
 	bool within;
 	__u32 rule;
 
@@ -35,12 +44,9 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 		rule = egress_rule(cgroup);
 	if (rule == BM_RULE_NONE)
 		return 1;
-	event = record_net(key, hook, rule, EPERM);
-	if (event) {
-		record_process(event);
-		bpf_ringbuf_submit(event, 0);
-	}
-	return 0;
+	if (learns_net(cgroup, key, rule))
+		return submit(record_learned(key, hook)) ?: egress_rule(cgroup) == BM_RULE_NONE;
+	return submit(record_net(key, hook, rule, EPERM));
 }
 
 static __always_inline int check4(struct bpf_sock_addr *ctx, __u32 hook)

@@ -39,6 +39,7 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(ls)                                                                                      \
 	X(show)                                                                                    \
 	X(events)                                                                                  \
+	X(suggest)                                                                                 \
 	X(ledger)                                                                                  \
 	X(ledger_rotate)                                                                           \
 	X(receipts)                                                                                \
