@@ -3,6 +3,7 @@
 #ifndef BENCHMON_BPF_CHECK_H
 #define BENCHMON_BPF_CHECK_H
 
+#include "refuse.h"
 #include "uses.h"
 #include "who.h"
 
@@ -59,7 +60,7 @@ static __always_inline int verdict(__u32 bench, __u32 flags, __u32 hook, struct 
 				   struct dentry *shown, __u32 wanted, struct decision *decision,
 				   __u32 never, __u32 never_rule)
 {
-	if (decision->rule == BM_RULE_NONE && never && decision->grant)
+	if (lets_through(decision->rule) && never && decision->grant)
 		decision->rule = never_rule;
 	if (decision->rule == BM_RULE_NONE && !tells_uses(flags, decision))
 		return 0;
@@ -67,8 +68,7 @@ static __always_inline int verdict(__u32 bench, __u32 flags, __u32 hook, struct 
 		return 0;
 	if (decision->rule == BM_RULE_NONE)
 		return tell_use(bench, hook, located, wanted, decision);
-	record_dentry(bench, hook, located, shown, wanted, decision);
-	return -EACCES;
+	return refuse_dentry(bench, hook, located, shown, wanted, decision);
 }
 
 /* dentry decides; shown is what the event names (a new name in it, or the same). */

@@ -15,9 +15,18 @@
 struct queued {
 	struct bm_dest_key key;
 	__u32 rule;
-	__u32 own; /* loopback is */
+	__u16 own; /* loopback is */
+	__u16 learns;
 	__u64 queue, previous, next, end, other_end;
 };
+
+/* What came to who learns was an answer. */
+static __always_inline __u32 queued_from(const struct queued *q, __be16 local)
+{
+	__u32 rule = came_rule(&q->key, local);
+
+	return rule == BM_RULE_NOT_SEALED && q->learns ? BM_RULE_NONE : rule;
+}
 
 /* From where it came, as recvfrom(2) would tell. */
 static __always_inline void judge_datagram(const struct sk_buff *skb, struct queued *q)
@@ -40,7 +49,7 @@ static __always_inline void judge_datagram(const struct sk_buff *skb, struct que
 	}
 	bpf_probe_read_kernel(ports, sizeof(ports), head + BPF_CORE_READ(skb, transport_header));
 	q->key.port = ports[0];
-	q->rule = came_rule(&q->key, ports[1]);
+	q->rule = queued_from(q, ports[1]);
 }
 
 static __always_inline void from_the_first(struct queued *q)

@@ -5,6 +5,7 @@
 
 #include "both.h"
 #include "kernfs.h"
+#include "learn.h"
 #include "walk.h"
 
 static __always_inline bool entry_decides(__u32 bench, struct inode *inode, __u32 wanted,
@@ -62,6 +63,8 @@ static __always_inline void decide_at(const struct bm_bench *bench, struct vfsmo
 	ret->rule = never_both(bench, ret->rule);
 	if (ret->rule == BM_RULE_NONE)
 		ret->rule = rule_in_kernfs(bench, dentry, wanted);
+	else
+		ret->rule = learn_rule(bench, ret->rule);
 }
 
 static __always_inline void decide(const struct bm_bench *bench, struct file *file, __u32 wanted,
@@ -81,6 +84,8 @@ static __always_inline void decide_dentry(const struct bm_bench *bench, struct d
 	ret->rule = never_both(bench, ret->rule);
 	if (ret->rule == BM_RULE_NONE)
 		ret->rule = rule_in_kernfs(bench, dentry, wanted);
+	else
+		ret->rule = learn_rule(bench, ret->rule);
 }
 
 #endif

@@ -3,6 +3,7 @@
  * Packets: the sealed set again, out and in. Whatever made the packet (a raw socket, Fast Open, an
  * extra MPTCP subflow, a socket carried in), it is judged by the header that leaves.
  */
+#include "learn_net.h"
 #include "listen.h"
 #include "packet.h"
 #include "within.h"
@@ -129,6 +130,11 @@ static __always_inline int check(struct __sk_buff *skb, bool out)
 	if (rule == BM_RULE_NONE ||
 	    (rule == BM_RULE_REVOKED && (out || endpoint) && is_reset(skb, &p.other)))
 		return 1;
+	if (lets_learn(skb, cgroup, &p.other, rule, out)) {
+		if (out)
+			count_sent(cgroup, skb);
+		return 1;
+	}
 	event = record_net(&p.other, out ? BM_HOOK_EGRESS : BM_HOOK_INGRESS, rule, 0);
 	if (event)
 		bpf_ringbuf_submit(event, 0);

@@ -4,7 +4,7 @@
  * gets hold of it before: tasks.bpf.c. But the names that it goes by on its way are the Bench's,
  * and a link of procfs, which it may follow, leads out.
  */
-#include "record.h"
+#include "refuse.h"
 #include "who.h"
 
 #define WORD_BITS 64
@@ -43,8 +43,7 @@ static __always_inline bool is_elsewhere(const struct bm_bench *bench, const str
 	decide_at(bench, path->mnt, path->dentry, BM_R, &decision);
 	if (decision.rule == BM_RULE_NONE)
 		return false;
-	record_dentry(id, BM_HOOK_LOOKUP, path->dentry, path->dentry, BM_R, &decision);
-	return true;
+	return refuse_dentry(id, BM_HOOK_LOOKUP, path->dentry, path->dentry, BM_R, &decision);
 }
 
 SEC("lsm/bprm_check_security")

@@ -56,10 +56,9 @@ int BPF_PROG(bm_file_open, struct file *file, int ret)
 	 */
 	if (!(wanted & BM_X) && (is_arrival(id) || acts_as_mounter()))
 		return 0;
-	record_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
 	if (wanted & BM_X)
 		note_recorded();
-	return -EACCES;
+	return refuse_file(id, BM_HOOK_FILE_OPEN, file, wanted, &decision);
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -21,7 +21,9 @@ static __always_inline __u32 judge(const struct bm_grant *grant, __u32 wanted)
 		return BM_RULE_EXPIRED;
 	if (!(wanted & ~grant->rights))
 		return grant->rights & BM_SECRET ? BM_RULE_NEVER_BOTH : BM_RULE_NONE;
-	return wanted & ~grant->rights & BM_X ? BM_RULE_NOEXEC : BM_RULE_RIGHTS;
+	if (wanted & ~grant->rights & BM_X)
+		return BM_RULE_NOEXEC;
+	return grant->rights & BM_LEARN ? BM_RULE_LEARN : BM_RULE_RIGHTS;
 }
 
 #endif

@@ -30,11 +30,11 @@ static __always_inline int check_name(const struct path *dir, struct dentry *sho
 	id = bench->id;
 	flags = bench->flags;
 	decide_at(bench, dir->mnt, dir->dentry, BM_W, &decision);
-	if (decision.rule == BM_RULE_NONE) {
+	if (lets_through(decision.rule)) {
 		object = object_of(dir->dentry->d_inode);
 		if (!object || !excepted(id, object->id, shown, EVERYTHING, &decision))
 			entry_decides(id, shown->d_inode, BM_W, &decision);
-		decision.rule = never_both(bench, decision.rule);
+		decision.rule = learn_rule(bench, never_both(bench, decision.rule));
 	}
 	return verdict(id, flags, hook, dir->dentry, shown, BM_W, &decision, never, never_rule);
 }

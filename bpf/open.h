@@ -41,9 +41,9 @@ static __always_inline void decide_open(const struct bm_bench *bench, __u32 flag
 		ret->rule = BM_RULE_EXEC_IMAGE;
 	if (is_shared_queue(file, flags))
 		ret->rule = BM_RULE_SHARED;
-	if (ret->rule == BM_RULE_NONE && ret->grant && wanted & BM_W && is_set_id(file))
+	if (lets_through(ret->rule) && ret->grant && wanted & BM_W && is_set_id(file))
 		ret->rule = BM_RULE_PRIVILEGE;
-	if (ret->rule == BM_RULE_NONE && ret->expiry_ns && is_fifo(file))
+	if (lets_through(ret->rule) && ret->expiry_ns && is_fifo(file))
 		ret->rule = BM_RULE_NOT_TRACKED;
 }
 

@@ -60,7 +60,7 @@ static __always_inline void judge_stream(const struct sock *sk, struct queued *q
 	       BPF_CORE_READ(sk, sk_receive_queue.qlen) || BPF_CORE_READ(tcp, urg_data);
 	/* Not skc_num, which an accepted socket has no more when it is closed. */
 	if (more)
-		q->rule = came_rule(&q->key, BPF_CORE_READ(own, inet_sport));
+		q->rule = queued_from(q, BPF_CORE_READ(own, inet_sport));
 }
 
 /* BM_RULE_NONE: nothing in it came from what the Bench may not reach. */
@@ -70,7 +70,9 @@ static __always_inline __u32 queued_rule(const struct bm_bench *bench, const str
 	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	__u16 protocol = BPF_CORE_READ(sk, sk_protocol);
 
-	*q = (struct queued){ .rule = BM_RULE_NONE, .own = !(bench->flags & BM_BENCH_SHARED_NET) };
+	*q = (struct queued){ .rule = BM_RULE_NONE,
+			      .own = !(bench->flags & BM_BENCH_SHARED_NET),
+			      .learns = !!(bench->flags & BM_BENCH_LEARN) };
 	q->key.bench = bench->id;
 	if (family != AF_INET && family != AF_INET6)
 		return BM_RULE_NONE;

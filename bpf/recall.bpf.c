@@ -21,7 +21,8 @@ static __always_inline int check_held(struct file *file, __u32 hook, __u32 wante
 		return 0;
 	id = bench->id;
 	decide(bench, file, wanted, &decision);
-	if (decision.rule == BM_RULE_NONE || is_pts(dentry) || was_carried(id, dentry))
+	/* That it was opened is told, where it is a volume of who learns. */
+	if (lets_through(decision.rule) || is_pts(dentry) || was_carried(id, dentry))
 		return 0;
 	/* The layer's file below an overlay's, which was judged itself. */
 	if (acts_as_mounter() || is_arrival(id))
@@ -91,7 +92,7 @@ static __always_inline bool is_barred(const struct bm_bench *bench, const struct
 	if (path->dentry->d_inode != inode)
 		return false;
 	decide_at(bench, path->mnt, path->dentry, BM_R, ret);
-	return ret->rule != BM_RULE_NONE && !was_carried(bench->id, path->dentry);
+	return !lets_through(ret->rule) && !was_carried(bench->id, path->dentry);
 }
 
 /* Of the working directory and the root the names are known, of any other its number alone. */

@@ -84,10 +84,15 @@ static __always_inline void record_dentry(__u32 bench, __u32 hook, struct dentry
 					  struct dentry *shown, __u32 wanted,
 					  const struct decision *decision)
 {
-	struct bm_event *event = record(bench, hook, BM_DENY, decision->rule, EACCES);
+	bool learns = decision->rule == BM_RULE_LEARN;
+	struct bm_event *event;
 
+	event = learns ? record(bench, hook, BM_WOULD_DENY, BM_RULE_NO_GRANT, 0)
+		       : record(bench, hook, BM_DENY, decision->rule, EACCES);
 	if (!event)
 		return;
+	if (learns)
+		note_told(bench, located, wanted);
 	record_process(event);
 	record_place(&event->file, located, shown, wanted, decision);
 	bpf_ringbuf_submit(event, 0);

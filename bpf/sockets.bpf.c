@@ -4,6 +4,7 @@
  * no hook here (raw, UDP-Lite, a socket from elsewhere) is decided in egress.
  */
 #include "call.h"
+#include "learn_net.h"
 #include "listen.h"
 
 /* Only answers leave by a port that is listened on: so by a socket that is bound to it, and by UDP,
@@ -39,6 +40,10 @@ static __always_inline int check(struct bm_dest_key *key, struct bpf_sock_addr *
 	if (rule != BM_RULE_NONE && cgroup->flags & BM_BENCH_LISTENS)
 		rule = answers_rule(ctx, key, rule);
 	rule = leave_rule(cgroup, key, within, rule);
+	if (learns_net(cgroup, key, rule)) {
+		submit(record_learned(key, hook));
+		return egress_rule(cgroup) == BM_RULE_NONE;
+	}
 	if (rule != BM_RULE_NONE)
 		submit(record_net(key, hook, rule, EPERM));
 	else if (cgroup->flags & BM_BENCH_FIRST_USES && !within)

@@ -288,13 +288,47 @@ static void test_peers(void **state)
 	assert_unchanged();
 }
 
+static uint64_t refused_by(const struct bm_nft *nft)
+{
+	struct bm_error err = {};
+	uint64_t packets = 0;
+
+	ok(bm_nft_refused(nft, &packets, &err), &err);
+	return packets;
+}
+
+/* A Bench that learns: TCP and UDP pass, and are not counted as refused; nobody comes in. */
+static void test_learns(void **state)
+{
+	struct bm_nft learns = { .netns = bench_ns, .learns = true }, link = bm_link_nft(7);
+	autoclose server = serve(host_ns, HOST4 ":80/udp"), listener = serve(host_ns, HOST4 ":80");
+	autoclose inside = -1;
+	struct bm_error err = {};
+	uint64_t packets;
+
+	(void)state;
+	ok(bm_nft_setup(&learns, &err), &err);
+	grant(bench_ns, 7, HOST4 ":9090");
+	/* The link's own end holds as ever: a network that a container brings has none. */
+	assert_true(blocked(bench_ns, HOST4 ":80"));
+	ok(bm_nft_destroy(&link, &err), &err);
+	packets = refused_by(&learns);
+	assert_true(connects(bench_ns, HOST4 ":80"));
+	assert_true(datagram(bench_ns, HOST4 ":80/udp", server, 10, PASS_MS));
+	assert_int_equal(refused_by(&learns), packets);
+	inside = serve(bench_ns, "10.209.0.15:23");
+	assert_true(blocked(host_ns, "10.209.0.15:23"));
+	assert_true(refused_by(&learns) > packets);
+	ok(bm_link_destroy(7, &err), &err);
+	ok(bm_nft_destroy(&learns, &err), &err);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tcp),
-		cmocka_unit_test(test_udp),
-		cmocka_unit_test(test_taken_back),
-		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_tcp),        cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_taken_back), cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_learns),
 	};
 
 	return cmocka_run_group_tests_name("listen", tests, make_world, NULL);

@@ -68,6 +68,8 @@ static const struct {
 	[BM_RULE_LISTEN] = { "by a port that is listened on only answers leave", NULL },
 	[BM_RULE_NEVER_BOTH] = { "a Bench never has both egress and a secret",
 				 "use another Bench, or a broker" },
+	[BM_RULE_LEARN] = { "no grant has it, and it is let through: the Bench learns",
+			    "see `benchmon suggest`" },
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a sentence for each rule");
 

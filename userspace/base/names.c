@@ -105,12 +105,14 @@ static const char *const rules[] = {
 	[BM_RULE_CORE_DUMP] = "core-dump",
 	[BM_RULE_LISTEN] = "listen",
 	[BM_RULE_NEVER_BOTH] = "never-both",
+	[BM_RULE_LEARN] = "learn",
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == BM_RULE_MAX, "a name for each rule");
 
 static const char *const verdicts[] = {
 	[BM_ALLOW] = "allow",
 	[BM_DENY] = "deny",
+	[BM_WOULD_DENY] = "would-deny",
 };
 _Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == BM_VERDICT_MAX, "a name for each verdict");
 

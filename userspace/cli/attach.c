@@ -73,6 +73,7 @@ int cmd_attach(struct cli *cli, struct bm_error *err)
 	autojson *request = json_object_new_object();
 	autojson *reply = NULL;
 	struct json_object *container = json_object_new_object(), *bench, *volumes;
+	bool learns = cli_has(&cli->args, OPT_LEARN);
 	autoclose socket = -1;
 	char shown[CLI_SHORT], state[CLI_SHORT];
 	int r;
@@ -80,8 +81,9 @@ int cmd_attach(struct cli *cli, struct bm_error *err)
 	bm_json_add_string(request, "bench", name);
 	bm_json_add(request, "container", container);
 	bm_json_add_bool(request, "adopt", cli_has(&cli->args, OPT_ADOPT));
-	if (cli_has(&cli->args, OPT_YES) && !cli_has(&cli->args, OPT_ADOPT))
-		return cli_usage(cli, err, "attach: --yes confirms what --adopt asks");
+	bm_json_add_bool(request, "learn", learns);
+	if (cli_has(&cli->args, OPT_YES) && !cli_has(&cli->args, OPT_ADOPT) && !learns)
+		return cli_usage(cli, err, "attach: --yes confirms what --adopt and --learn ask");
 	r = cli_bench_name(cli, name, err);
 	if (r == 0)
 		r = cli_modes(cli, request, err);
@@ -99,9 +101,12 @@ int cmd_attach(struct cli *cli, struct bm_error *err)
 	if (r < 0)
 		return r;
 	if (cli->format != FORMAT_JSON) {
-		printf("%s attached (%s): nothing is granted\n",
+		printf("%s attached (%s): %s%s%s\n",
 		       cli_show_key(bench, "name", shown, sizeof(shown)),
-		       cli_show_key(bench, "state", state, sizeof(state)));
+		       cli_show_key(bench, "state", state, sizeof(state)),
+		       cli_colour(stdout, learns ? COLOUR_RED : COLOUR_NONE),
+		       learns ? "LEARNING: not enforced" : "nothing is granted",
+		       cli_colour_end(stdout));
 		print_detached(bench);
 	}
 	volumes = bm_json_get(reply, "volumes", json_type_array);

@@ -154,6 +154,7 @@ int cmd_request(struct cli *cli, struct bm_error *err);
 int cmd_revoke(struct cli *cli, struct bm_error *err);
 int cmd_run(struct cli *cli, struct bm_error *err);
 int cmd_show(struct cli *cli, struct bm_error *err);
+int cmd_suggest(struct cli *cli, struct bm_error *err);
 int cmd_synopsis(struct cli *cli, struct bm_error *err);
 int cmd_top(struct cli *cli, struct bm_error *err);
 int cmd_why(struct cli *cli, struct bm_error *err);

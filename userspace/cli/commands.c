@@ -6,6 +6,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 	[OPT_ALL] = { "all", 0, NULL, "every grant of the Bench" },
 	[OPT_ALLOW_USERNS] = { "allow-userns", 0, NULL,
 			       "what runs in it may make user namespaces" },
+	[OPT_APPLY] = { "apply", 0, NULL, "asks for each, and grants it" },
 	[OPT_BENCH] = { "bench", 'b', "BENCH", "only what happened in this Bench" },
 	[OPT_BROKER] = { "broker", 0, "NAME", "grants calls to one service, by a broker" },
 	[OPT_CGROUP] = { "cgroup", 0, "PATH", "the container whose cgroup this is" },
@@ -34,6 +35,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 				 "tells a program there how it goes, and what was denied" },
 	[OPT_KEEP] = { "keep", 0, NULL, "keeps the Bench afterwards" },
 	[OPT_KEY] = { "key", 0, "KEY", "the public key that it must be signed with" },
+	[OPT_LEARN] = { "learn", 0, NULL,
+			"NOT ENFORCED: tells what a grant is missing for, and lets it through" },
 	[OPT_LIMIT] = { "limit", 0, "WHAT=N",
 			"of a broker: requests, bytes, rate (a minute), concurrent, seconds" },
 	[OPT_MEMORY] = { "memory", 'm', "SIZE", "memory limit, as 512M or 2G" },
@@ -58,6 +61,7 @@ const struct cli_option cli_options[OPT_MAX] = {
 			 "what is granted is a secret: the Bench never gets egress" },
 	[OPT_SINCE] = { "since", 0, "SEQ", "begins behind this number; events: with --bench" },
 	[OPT_SOURCE] = { "source", 0, "PATH", "what is granted; may contain colons" },
+	[OPT_TEMPLATE] = { "template", 0, "FILE", "writes the grants there, as a template" },
 	[OPT_TIMEOUT] = { "timeout", 0, "TIME", "it is destroyed after so long: 90s, 10m, 2h" },
 	[OPT_TTY] = { "tty", 't', NULL, "gives the command a terminal of its own" },
 	[OPT_UNSCANNED] = { "unscanned", 0, NULL,
@@ -84,6 +88,7 @@ const char *const cli_sections[SECTION_MAX] = {
 #define LIMITS (OPT(MEMORY) | OPT(PIDS) | OPT(CPUS) | OPT(DISK) | OPT(TIMEOUT))
 #define ROOT (OPT(ROOTFS) | OPT(IMAGE))
 #define MODES (OPT(EXEC) | OPT(ALLOW_USERNS) | OPT(FIRST_USES))
+#define VOLUMES (OPT(ADOPT) | OPT(LEARN) | OPT(YES))
 #define SECRETS (OPT(SECRET) | OPT(WITH_SECRET) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED))
 #define FILE_GRANT (OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(FOR) | OPT(ON_REVOKE) | OPT(YES))
 #define CONFIRM                                                                                    \
@@ -116,11 +121,11 @@ const struct cli_command cli_commands[] = {
 	  ROOT | MODES | LIMITS, 0, 0, 1, false,
 	  { { "[NAME]", ROOT | MODES | LIMITS, NULL } } },
 	{ "attach", cmd_attach, SECTION_BENCH, "makes a Bench of a container that exists",
-	  OPT(PID) | OPT(CGROUP) | OPT(HOOK) | MODES | OPT(ADOPT) | OPT(YES), 0, 1, 2, false,
-	  { { "NAME CONTAINER", MODES | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | OPT(ADOPT) | OPT(YES), NULL },
-	    { "NAME --hook", MODES | OPT(ADOPT) | OPT(YES), NULL } } },
+	  OPT(PID) | OPT(CGROUP) | OPT(HOOK) | MODES | VOLUMES, 0, 1, 2, false,
+	  { { "NAME CONTAINER", MODES | VOLUMES, NULL },
+	    { "NAME --pid PID", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | VOLUMES, NULL },
+	    { "NAME --cgroup PATH", OPT(ALLOW_USERNS) | OPT(FIRST_USES) | VOLUMES, NULL },
+	    { "NAME --hook", MODES | VOLUMES, NULL } } },
 	{ "detach", cmd_detach, SECTION_BENCH, "revokes all and lets an attached container go",
 	  0, 0, 1, 1, false,
 	  { { "BENCH", 0, NULL } } },
@@ -175,6 +180,9 @@ const struct cli_command cli_commands[] = {
 	{ "carrier", cmd_carrier, SECTION_GRANT, "shows what may carry a secret from Bench to Bench",
 	  0, 0, 1, 2, false,
 	  { { "ls", 0, NULL }, { "clear NUMBER", 0, NULL } } },
+	{ "suggest", cmd_suggest, SECTION_GRANT, "lists the grants for what a Bench was refused",
+	  OPT(TEMPLATE) | OPT(APPLY) | OPT(YES), 0, 1, 2, false,
+	  { { "BENCH [OTHER]", OPT(TEMPLATE) | OPT(APPLY) | OPT(YES), NULL } } },
 	{ "profile", cmd_profile, SECTION_GRANT, "shows and seals named sets of destinations",
 	  OPT(IMAGE) | OPT(ROOTFS) | OPT(PRIVATE) | OPT(YES), 1u << FORMAT_NAMES, 1, 2, false,
 	  { { "ls", 0, NULL },

@@ -53,8 +53,9 @@ static void print_file(FILE *out, struct json_object *c)
 	print_object(out, c);
 	row(out, "appears", cli_show_key(c, "dest", a, sizeof(a)));
 	row(out, "rights",
-	    rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
-					    : "ro: read only; never execute (noexec)");
+	    bm_json_bool(c, "learn") ? "LEARNING: what is read and written is told, and not refused"
+	    : rights && !strcmp(rights, "rw") ? "rw: read and write; never execute (noexec)"
+					      : "ro: read only; never execute (noexec)");
 	if (on_revoke && !strcmp(on_revoke, "report"))
 		row(out, "mapped",
 		    "processes that map it when it is revoked keep what they mapped");

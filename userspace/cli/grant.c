@@ -174,9 +174,10 @@ void cli_grant_print(struct json_object *grant)
 
 	printf("%s granted: ", cli_show_key(grant, "id", id, sizeof(id)));
 	if (file) {
-		printf("%s as %s, %s\n", cli_show_key(grant, "source", from, sizeof(from)),
+		printf("%s as %s, %s%s\n", cli_show_key(grant, "source", from, sizeof(from)),
 		       cli_show_key(grant, "dest", to, sizeof(to)),
-		       cli_show_key(grant, "rights", rights, sizeof(rights)));
+		       cli_show_key(grant, "rights", rights, sizeof(rights)),
+		       bm_json_bool(grant, "learn") ? " (LEARNING: not enforced)" : "");
 		cli_print_excepts(stdout, grant, "  except  ");
 	} else if (bm_json_get(grant, "from", json_type_array)) {
 		printf("listen %s", cli_show_port(grant, to, sizeof(to)));

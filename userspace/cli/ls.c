@@ -50,7 +50,8 @@ static int print_table(struct json_object *benches, struct bm_error *err)
 			denied[CLI_SHORT], age[CLI_AGE_LEN], owner[CLI_SHORT];
 		const char *cells[] = {
 			cli_show_key(b, "name", name, sizeof(name)),
-			cli_show_key(b, "state", state, sizeof(state)),
+			bm_json_bool(b, "learns") ? "LEARNING: not enforced"
+						  : cli_show_key(b, "state", state, sizeof(state)),
 			cli_show_key(b, "origin", origin, sizeof(origin)),
 			cli_show_key(b, "grant_count", grants, sizeof(grants)),
 			cli_show_key(b, "denied", denied, sizeof(denied)),

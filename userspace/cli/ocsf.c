@@ -285,6 +285,7 @@ struct json_object *cli_ocsf(struct json_object *event)
 	const char *verdict = bm_json_string(event, "verdict"),
 		   *time = bm_json_string(event, "time");
 	bool denied = (verdict && !strcmp(verdict, "deny")) || bm_json_string(event, "refused");
+	bool would = verdict && !strcmp(verdict, "would-deny");
 	struct json_object *to = json_object_new_object(), *device;
 	uint64_t ns = 0;
 	enum class class;
@@ -302,7 +303,12 @@ struct json_object *cli_ocsf(struct json_object *event)
 	bm_json_add_int(to, "time", (int64_t)(ns / 1000000));
 	bm_json_add_int(to, "severity_id", denied ? 2 : 1);
 	bm_json_add_int(to, "action_id", denied ? 2 : class == CLASS_BASE ? 0 : 1);
-	bm_json_add_int(to, "disposition_id", denied ? 2 : class == CLASS_BASE ? 0 : 1);
+	/* 17: logged. What is let through because the Bench learns is no decision to allow it. */
+	bm_json_add_int(to, "disposition_id",
+			would                 ? 17
+			: denied              ? 2
+			: class == CLASS_BASE ? 0
+					      : 1);
 	bm_json_add_int(to, "status_id", denied ? 2 : class == CLASS_BASE ? 0 : 1);
 	copy(to, "status_code", event, "errno");
 	copy(to, "status_detail", event, "rule");

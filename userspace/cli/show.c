@@ -106,6 +106,11 @@ static void print_bench(struct json_object *bench)
 
 	for (int i = 0; keys[i]; i++)
 		print_key(bench, keys[i]);
+	if (bm_json_bool(bench, "learns"))
+		printf("%sLEARNING   not enforced; would be denied: %s%s\n",
+		       cli_colour(stdout, COLOUR_RED),
+		       cli_show_key(bench, "would_deny", denied, sizeof(denied)),
+		       cli_colour_end(stdout));
 	if (json_object_object_get_ex(bench, "owner", NULL))
 		printf("%-9s  %s\n", "owner", cli_show_user(bench, "owner", shown, sizeof(shown)));
 	print_words(bench, "capabilities", "caps", "CAP_");
@@ -176,6 +181,8 @@ static void print_grant(struct json_object *grant)
 		printf("%s -> %s", at + 4 + strlen(dest) > CLI_WIDTH ? "\n                  " : "",
 		       cli_show(dest, to, sizeof(to)));
 	putchar('\n');
+	if (bm_json_bool(grant, "learn"))
+		printf("                  LEARNING: not enforced\n");
 	cli_print_peers(stdout, grant, "                  from ");
 	if (bm_json_string(grant, "at"))
 		printf("                  reached at %s\n",

@@ -134,6 +134,7 @@ void cli_event_print(FILE *out, struct json_object *event)
 	const char *verdict = bm_json_string(event, "verdict");
 	const char *wanted = object ? bm_json_string(object, "wanted") : NULL;
 	bool deny = !verdict || strcmp(verdict, "allow");
+	bool would = verdict && !strcmp(verdict, "would-deny");
 	char bench[CLI_SHORT], seq[CLI_SHORT], hook[CLI_SHORT], what[CLI_SHOWN], shown[CLI_SHOWN];
 
 	if (type && !strcmp(type, "lost")) {
@@ -155,7 +156,12 @@ void cli_event_print(FILE *out, struct json_object *event)
 	}
 	fprintf(out, "  %s#%s  %s%s%s %s", cli_show_key(event, "bench", bench, sizeof(bench)),
 		cli_show_key(event, "seq", seq, sizeof(seq)),
-		cli_colour(out, deny ? COLOUR_RED : COLOUR_GREEN), deny ? "DENY" : "ALLOW",
+		cli_colour(out, would  ? COLOUR_YELLOW
+				: deny ? COLOUR_RED
+				       : COLOUR_GREEN),
+		would  ? "LEARN (not enforced)"
+		: deny ? "DENY"
+		       : "ALLOW",
 		cli_colour_end(out), cli_show_key(event, "hook", hook, sizeof(hook)));
 	if (wanted && *wanted)
 		fprintf(out, " %s", cli_show(wanted, shown, sizeof(shown)));

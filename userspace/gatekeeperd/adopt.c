@@ -207,6 +207,7 @@ int request_adopt(struct daemon *d, struct connection *c, struct bm_message *mes
 	p->kind = GRANT_FILE;
 	p->writable = !v->ro;
 	p->adopted = true;
+	p->learn = bench->learns;
 	snprintf(p->typed, sizeof(p->typed), "%s", v->source);
 	snprintf(p->dest, sizeof(p->dest), "%s", v->path);
 	r = bm_foreign_open(v->source, p->tree, p->writable, &p->fd, err);

@@ -280,6 +280,8 @@ static int attach(struct daemon *d, struct bench *bench, const struct chosen *ch
 	bm_json_add_string(fields, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(fields, "userns", bench->userns);
 	bm_json_add_bool(fields, "first_uses", bench->first_uses);
+	if (bench->learns)
+		bm_json_add_bool(fields, "learn", true);
 	bm_json_add_string(fields, "created", bench->created);
 	bm_json_add_int(fields, "pid", bench->pid);
 	bm_json_add_int(fields, "pid_start", (int64_t)bench->pid_start);
@@ -297,7 +299,8 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	const char *name = bm_json_string(message->json, "bench");
 	autochosen chosen = {};
 	enum bench_exec mode;
-	bool adopt = bm_json_bool(message->json, "adopt");
+	bool learn = bm_json_bool(message->json, "learn");
+	bool adopt = learn || bm_json_bool(message->json, "adopt");
 	autoadoption *adoption = adopt ? adoption_new() : NULL;
 	struct bench *bench;
 	int r;
@@ -322,6 +325,7 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 	bench->exec = mode;
 	bench->userns = bm_json_bool(message->json, "userns");
 	bench->first_uses = bm_json_bool(message->json, "first_uses");
+	bench->learns = learn;
 	bench->pid = chosen.pid;
 	bench->pid_start = pid_start_time(bench->pid);
 	snprintf(bench->container, sizeof(bench->container), "%s", chosen.shown);
@@ -332,6 +336,8 @@ int request_attach(struct daemon *d, struct connection *c, struct bm_message *me
 		return r;
 	}
 	daemon_log(LOG_LEVEL_INFO, "Bench %s attached to %s", bench->name, bench->container);
+	if (learn)
+		daemon_log(LOG_LEVEL_WARNING, "Bench %s: LEARNING, not enforced", bench->name);
 	*ret_reply = bench_reply(d, bench);
 	if (!adoption)
 		return 0;

@@ -48,7 +48,7 @@ struct pending {
 	int tree; /* adopted: its mount, as the container had it */
 	struct bm_source source;
 	char typed[PATH_MAX], dest[DEST_LEN];
-	bool writable, idmap, report, adopted;
+	bool writable, idmap, report, adopted, learn;
 	bool secret, with_secret;       /* the fourth rule: rule_four.h */
 	uint64_t carrier_changes;       /* of the model, when it was looked at */
 	bool except_secrets, unscanned; /* secrets.h */

@@ -191,6 +191,7 @@ static struct grant *grant_of_pending(const struct bench *bench, struct connecti
 	g->directory = p->source.directory;
 	g->idmap = p->idmap;
 	g->adopted = p->adopted;
+	g->learn = p->adopted && bench->learns;
 	g->secret = p->secret;
 	g->unscanned = p->unscanned;
 	g->with_secret = p->with_secret;

@@ -128,6 +128,8 @@ void grant_file_describe(struct json_object *json, const struct pending *p)
 	if (p->except_count)
 		bm_json_add(json, "except", excepts_to_json(p->excepts, p->except_count, false));
 	bm_json_add_bool(json, "adopted", p->adopted);
+	if (p->learn)
+		bm_json_add_bool(json, "learn", true);
 	if (p->secret)
 		bm_json_add_bool(json, "secret", true);
 	if (p->unscanned)
@@ -179,8 +181,9 @@ static int mount_grant(const struct bench *bench, const struct grant *g, int tre
 int grant_file(struct daemon *d, struct connection *c, struct bench *bench, struct grant *g,
 	       struct bm_error *err)
 {
-	struct bm_grant entry = { .rights = BM_R | (g->writable ? BM_W : 0) |
-					    (g->secret ? BM_SECRET : 0),
+	struct bm_grant entry = { .rights = g->learn ? BM_LEARN
+						     : BM_R | (g->writable ? BM_W : 0) |
+							       (g->secret ? BM_SECRET : 0),
 				  .grant = g->number,
 				  .expiry_ns = g->expiry_ns };
 	struct pending *p = &c->pending;

@@ -64,6 +64,8 @@ struct json_object *grant_to_json(const struct bench *bench, const struct grant 
 	bm_json_add_string(json, "on_revoke", g->report ? "report" : "kill");
 	if (g->adopted)
 		bm_json_add_bool(json, "adopted", true);
+	if (g->learn)
+		bm_json_add_bool(json, "learn", true);
 	bm_json_add_int(json, "object", (int64_t)g->object);
 	bm_json_add_int(json, "device", (int64_t)g->device);
 	bm_json_add_int(json, "inode", (int64_t)g->inode);
@@ -113,6 +115,7 @@ static bool file_from_json(struct json_object *json, struct grant *g)
 	g->idmap = bm_json_bool(json, "idmap");
 	g->report = on_revoke && !strcmp(on_revoke, "report");
 	g->adopted = bm_json_bool(json, "adopted");
+	g->learn = bm_json_bool(json, "learn");
 	g->object = (uint64_t)object;
 	g->device = (uint64_t)device;
 	g->inode = (uint64_t)inode;

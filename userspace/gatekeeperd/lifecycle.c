@@ -35,6 +35,7 @@
 #include "gatekeeperd/rubbish.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/record.h"
+#include "gatekeeperd/rule_four.h"
 #include "gatekeeperd/search.h"
 #include "network/link.h"
 
@@ -379,6 +380,8 @@ static int bring_up_frozen(struct daemon *d, struct bench *bench, const struct b
 				   bench->cgroup.level, bench_flags(bench),
 				   (uint32_t)bench->target.inode[BM_NS_USER], err);
 	STEP(BRING_UP_ENTERED);
+	if (r == 0 && bench->learns)
+		r = rule_four_learn(d, bench, err);
 	if (r == 0 && !how->waiting)
 		r = bm_powers_check(&bench->cgroup, err);
 	if (r == 0 && !how->waiting)

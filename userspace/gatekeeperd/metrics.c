@@ -70,6 +70,9 @@ static void denials(FILE *out, struct daemon *d)
 					b->name, bm_hook_name(hook),
 					(uint64_t)stats.count[hook][BM_DENY]);
 	}
+	head(out, "benchmon_learning", "gauge", "1 for a Bench that learns: it is not enforced.");
+	for (const struct bench *b = d->model.benches; b; b = b->next)
+		fprintf(out, "benchmon_learning{bench=\"%s\"} %d\n", b->name, b->learns);
 	head(out, "benchmon_events_suppressed_total", "counter",
 	     "Events that were counted and not delivered, by Bench.");
 	for (const struct bench *b = d->model.benches; b; b = b->next)

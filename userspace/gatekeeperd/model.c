@@ -71,6 +71,8 @@ uint32_t bench_flags(const struct bench *bench)
 		flags |= BM_BENCH_USERNS;
 	if (bench->first_uses)
 		flags |= BM_BENCH_FIRST_USES;
+	if (bench->learns)
+		flags |= BM_BENCH_LEARN;
 	if (bench->shared & 1u << BM_NS_IPC)
 		flags |= BM_BENCH_SHARED_IPC;
 	if (bench->shared & 1u << BM_NS_PID)

@@ -82,8 +82,9 @@ struct grant {
 	uint64_t expiry_ns;  /* CLOCK_BOOTTIME, as the kernel side has it; 0: none */
 	uint64_t expires_ns; /* the same of CLOCK_REALTIME, for people */
 	uint32_t confirmed_uid;
-	char confirmed_how[6]; /* tty, yes */
+	char confirmed_how[5]; /* tty, yes */
 	bool with_secret;      /* confirmed beside one, or as one beside a broker */
+	bool learn;            /* a volume of a Bench that learns: told, and let through */
 	bool report;           /* on_revoke: what maps it is told and lives */
 	uint32_t ask;          /* the number of the request that it answers; 0: of none */
 	/* file */
@@ -128,6 +129,7 @@ struct bench {
 	struct bm_id_maps maps;         /* of the grant before: most often of the next, too */
 	bool userns;                    /* it may make user namespaces */
 	bool first_uses;                /* the first use of each grant is an event */
+	bool learns;                    /* since it was attached, and for its life */
 	bool ends;                      /* ending.c: it takes no grant and no execution any more */
 	bool halted;                    /* and was frozen for that */
 	bool tearing;                   /* its grants end with it */

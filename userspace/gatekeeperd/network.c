@@ -23,7 +23,7 @@ bool bench_shares_net(const struct bench *bench)
 
 bool bench_nft(const struct bench *bench, struct bm_nft *ret)
 {
-	*ret = (struct bm_nft){ .netns = bench->target.ns[BM_NS_NET] };
+	*ret = (struct bm_nft){ .netns = bench->target.ns[BM_NS_NET], .learns = bench->learns };
 	if (bench_shares_net(bench)) {
 		ret->netns = bench->net;
 		ret->cgroup = bench->cgroup.id;

@@ -248,6 +248,8 @@ static struct json_object *describe_bench(const struct bench *bench, const char 
 		bm_json_add_string(json, "container", bench->container);
 	bm_json_add_string(json, "exec", bench_exec_name(bench->exec));
 	bm_json_add_bool(json, "userns", bench->userns);
+	if (bench->learns)
+		bm_json_add_bool(json, "learned", true);
 	bm_json_add_string(json, "created", bench->created);
 	bm_json_add_string(json, "ended", bm_time_format(realtime_ns, ended));
 	bm_json_add_string(json, "end", event);

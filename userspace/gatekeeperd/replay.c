@@ -90,6 +90,7 @@ static int replay_begin(struct daemon *d, struct json_object *json, const char *
 	bench->begun = true;
 	bench->userns = bm_json_bool(json, "userns");
 	bench->first_uses = bm_json_bool(json, "first_uses");
+	bench->learns = bm_json_bool(json, "learn");
 	take_place(bench, json);
 	if (bench_exec_parse(bm_json_string(json, "exec"), &bench->exec) < 0 ||
 	    lifetime_replay(json, bench) < 0)
@@ -309,10 +310,14 @@ static bool keep_grant(void *ctx, const struct bm_grant_key *key, const struct b
 	/* Own objects are the walls' inside; of a Bench that the ledger lost they go too. */
 	if (!bench)
 		return false;
+	if (!value->grant && value->rights & BM_LEARN)
+		return false;
 	/* Less than nothing a tombstone can't give; without it an outer grant might. */
 	if (!value->grant || !value->rights)
 		return true;
 	grant = bench_grant(bench, value->grant);
+	if (grant && grant->learn)
+		return bench->learns && grant->object == key->object && value->rights == BM_LEARN;
 	return grant && grant->kind == GRANT_FILE && grant->object == key->object &&
 	       !(value->rights & BM_SECRET) == !grant->secret &&
 	       !(value->rights & ~(uint32_t)(BM_R | BM_SECRET | (grant->writable ? BM_W : 0)));

@@ -91,11 +91,13 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 {
 	struct json_object *json = json_object_new_object();
 	struct bm_stats stats = {};
-	uint64_t denied = 0, sent = 0;
+	uint64_t denied = 0, would = 0, sent = 0;
 
 	bm_stats_get(d->kernel, b->id, &stats);
-	for (int hook = 0; hook < BM_HOOK_MAX; hook++)
+	for (int hook = 0; hook < BM_HOOK_MAX; hook++) {
 		denied += stats.count[hook][BM_DENY];
+		would += stats.count[hook][BM_WOULD_DENY];
+	}
 	bm_json_add_string(json, "name", b->name);
 	bm_json_add_int(json, "id", b->id);
 	bm_json_add_string(json, "state", state_of(b));
@@ -116,6 +118,10 @@ struct json_object *bench_to_json(struct daemon *d, const struct bench *b, size_
 	lifetime_add(json, b);
 	bm_json_add_int(json, "grant_count", (int64_t)b->grant_count);
 	bm_json_add_int(json, "denied", (int64_t)denied);
+	if (b->learns) {
+		bm_json_add_bool(json, "learns", true);
+		bm_json_add_int(json, "would_deny", (int64_t)would);
+	}
 	bm_json_add_int(json, "lost", (int64_t)stats.lost);
 	bm_sent_get(d->kernel, b->cgroup.id, &sent);
 	bm_json_add_int(json, "egress_bytes", (int64_t)sent);

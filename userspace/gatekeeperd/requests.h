@@ -40,6 +40,7 @@ typedef int (*request_fn)(struct daemon *d, struct connection *c, struct bm_mess
 	X(show)                                                                                    \
 	X(events)                                                                                  \
 	X(why)                                                                                     \
+	X(suggest)                                                                                 \
 	X(ledger)                                                                                  \
 	X(ledger_rotate)                                                                           \
 	X(receipts)                                                                                \

@@ -70,6 +70,10 @@ int rule_four_check(struct daemon *d, const struct bench *bench, uint32_t ways, 
 	uint32_t had = ever(d, bench);
 	char by[64];
 
+	if (ways & WAY_SECRET && bench->learns)
+		return bm_fail(err, EPERM, RULE, "make another Bench for it",
+			       "Bench %s learns and is not enforced: it never gets a secret",
+			       bench->name);
 	if (ways & WAY_SECRET && had & WAY_EGRESS)
 		return refuse(bench, WAY_EGRESS, "a secret", err);
 	if (ways & WAY_EGRESS && had & WAY_SECRET)
@@ -134,6 +138,13 @@ int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g
 				  ways & WAY_SECRET ? BM_EVER_SECRET : BM_EVER_EGRESS, err);
 	STEP(RULE_FOUR_CLAIMED);
 	return r;
+}
+
+int rule_four_learn(struct daemon *d, struct bench *bench, struct bm_error *err)
+{
+	int r = record_ever(d, bench, WAY_EGRESS, err);
+
+	return r < 0 ? r : bm_ever_claim(d->kernel, bench->cgroup.id, BM_EVER_EGRESS, err);
 }
 
 int rule_four_reached(struct daemon *d, struct bench *bench, struct bm_error *err)

@@ -34,6 +34,9 @@ int rule_four_check(struct daemon *d, const struct bench *bench, uint32_t ways, 
 int rule_four_begin(struct daemon *d, struct bench *bench, const struct grant *g,
 		    struct bm_error *err);
 
+/* It learns: what it does not hold back counts as egress that it has, from now on. */
+int rule_four_learn(struct daemon *d, struct bench *bench, struct bm_error *err);
+
 /* Somebody else's grant makes it able to read a secret: from now on as if it had one. */
 int rule_four_reached(struct daemon *d, struct bench *bench, struct bm_error *err);
 

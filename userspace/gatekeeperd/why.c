@@ -106,6 +106,11 @@ int request_why(struct daemon *d, struct connection *c, struct bm_message *messa
 		r = bm_fail(err, ESRCH, NULL, "see `benchmon why BENCH last`, and its receipt",
 			    "nothing lives in Bench %s any more: there is nothing to ask about",
 			    bench->name);
+	else if (bench->learns)
+		r = bm_fail(err, EBUSY, NULL,
+			    "ask `benchmon suggest` what it would need, or why last",
+			    "Bench %s learns: what no grant gives is let through and told",
+			    bench->name);
 	else if (!strcmp(kind, "file"))
 		r = why_file(d, bench, message->json, why, err);
 	else

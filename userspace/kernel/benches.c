@@ -300,11 +300,11 @@ int bm_bench_get(struct bm_kernel *kernel, uint64_t cgroup_id, struct bm_bench *
 	return bpf_map_lookup_elem(kernel->map.benches, &cgroup_id, ret);
 }
 
-/* Every flag narrows, but for the one that allows. NESTED and LISTENS come and go with the grants.
+/* Every flag narrows, but for those that allow. NESTED and LISTENS come and go with the grants.
  */
 static bool as_strict(uint32_t found, uint32_t wanted)
 {
-	return !(wanted & ~found) && !(found & ~wanted & BM_BENCH_USERNS);
+	return !(wanted & ~found) && !(found & ~wanted & (BM_BENCH_USERNS | BM_BENCH_LEARN));
 }
 
 static int not_whole(struct bm_error *err, const char *what)

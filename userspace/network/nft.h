@@ -26,6 +26,7 @@ struct bm_nft {
 	uint64_t cgroup; /* the Bench's, by which it is told from the others */
 	uint32_t level;
 	char link[16]; /* or the interface that leads to it; "": by its sockets */
+	bool learns;   /* what is not sealed passes, and is counted: bpf/learn_net.h */
 };
 
 /*

@@ -182,6 +182,18 @@ static const struct bm_rule advertisements[] = {
 	    BM_PAYLOAD(TRANSPORT, 0, 1, 0), BM_CMP(EQ, 0, 1, ND_ROUTER_ADVERT), BM_ACCEPT } },
 };
 
+/*
+ * The Bench learns: what only a grant is missing for. Fragments, source routes, brokers' endpoints
+ * and whoever opens a connection from outside have been refused above; which datagrams are answers,
+ * the other layer knows.
+ */
+static const struct bm_rule learning[] = {
+	{ OUT, { BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_TCP), BM_COUNTER, BM_ACCEPT } },
+	{ OUT, { BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_UDP), BM_COUNTER, BM_ACCEPT } },
+	{ IN, { BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_TCP), BM_COUNTER, BM_ACCEPT } },
+	{ IN, { BM_META(L4PROTO, 0), BM_CMP(EQ, 0, 1, IPPROTO_UDP), BM_COUNTER, BM_ACCEPT } },
+};
+
 static const struct bm_rule own_end[] = {
 	{ OUT, { BM_COUNTER } },
 	{ IN, { BM_COUNTER } },
@@ -266,16 +278,20 @@ static void add_shared(struct bm_batch *b, const struct bm_nft *nft)
 {
 	add_chains(b, shared_chains, sizeof(shared_chains) / sizeof(shared_chains[0]));
 	add_sealed(b);
+	if (nft->learns)
+		ADD(b, learning);
 	ADD(b, shared_end);
 	add_gates(b, nft);
 }
 
-static void add_own(struct bm_batch *b)
+static void add_own(struct bm_batch *b, const struct bm_nft *nft)
 {
 	add_chains(b, own_chains, sizeof(own_chains) / sizeof(own_chains[0]));
 	ADD(b, loopback);
 	add_sealed(b);
 	ADD(b, advertisements);
+	if (nft->learns)
+		ADD(b, learning);
 	ADD(b, own_end);
 }
 
@@ -289,5 +305,5 @@ void bm_nft_bench_table(struct bm_batch *b, const struct bm_nft *nft)
 	else if (*nft->table)
 		add_shared(b, nft);
 	else
-		add_own(b);
+		add_own(b, nft);
 }

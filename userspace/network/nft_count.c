@@ -18,6 +18,8 @@
 struct sum {
 	size_t rules;
 	uint64_t packets;
+	uint64_t here; /* of one rule */
+	bool passes;   /* and it lets them */
 };
 
 static void sum_reset(void *arg)
@@ -25,7 +27,9 @@ static void sum_reset(void *arg)
 	*(struct sum *)arg = (struct sum){};
 }
 
-/* All counters of the tables stand before a refusal, or at the end of a chain whose policy it is.
+/*
+ * Counters stand before a refusal, or at the end of a chain whose policy it is; and where a Bench
+ * learns, before what lets it.
  */
 static int sum_counter(struct nftnl_expr *e, void *arg)
 {
@@ -33,7 +37,11 @@ static int sum_counter(struct nftnl_expr *e, void *arg)
 	const char *name = nftnl_expr_get_str(e, NFTNL_EXPR_NAME);
 
 	if (name && strcmp(name, "counter") == 0)
-		sum->packets += nftnl_expr_get_u64(e, NFTNL_EXPR_CTR_PACKETS);
+		sum->here += nftnl_expr_get_u64(e, NFTNL_EXPR_CTR_PACKETS);
+	if (name && strcmp(name, "immediate") == 0 &&
+	    nftnl_expr_is_set(e, NFTNL_EXPR_IMM_VERDICT) &&
+	    nftnl_expr_get_u32(e, NFTNL_EXPR_IMM_VERDICT) == NF_ACCEPT)
+		sum->passes = true;
 	return 0;
 }
 
@@ -43,11 +51,15 @@ static int sum_rule(const struct nlmsghdr *nlh, void *arg)
 	struct sum *sum = arg;
 	int r = -1;
 
+	sum->here = 0;
+	sum->passes = false;
 	errno = rule ? EBADMSG : ENOMEM;
 	if (rule && nftnl_rule_nlmsg_parse(nlh, rule) == 0)
 		r = nftnl_expr_foreach(rule, sum_counter, sum);
 	if (rule)
 		nftnl_rule_free(rule);
+	if (!sum->passes)
+		sum->packets += sum->here;
 	sum->rules++;
 	return r < 0 ? MNL_CB_ERROR : MNL_CB_OK;
 }
