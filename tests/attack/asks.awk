@@ -111,6 +111,7 @@ function print_of(id, question,    hook, rule, name, verdict, target, executes) 
 		question = ""
 	if (question != "" && verdict != "")
 		print verdict, rule, question
-	else if (verdict == "deny" && hook != "-" && question == "")
+	# But of what makes a name, which is there since it was made where it was granted.
+	else if (verdict == "deny" && hook != "-" && question == "" && $2 !~ /^(node|setid)$/)
 		print hook, rule, "last", $0
 }

@@ -69,6 +69,12 @@ case_commands() {
 	[[ $out != *mine* && $out != *OWNER* ]] || fail 'it lists what is not theirs'
 	as 1502 show mine
 	refused 125 'there is no Bench "mine"; see `benchmon ls`'
+	as 1502 why mine last
+	refused 125 'there is no Bench "mine"'
+	as 1502 why mine file /in/file r
+	refused 125 'there is no Bench "mine"'
+	as 1501 why mine file /in/file r
+	did allowed mine/1
 	as 1502 ledger show --format json
 	did '"bench":"other"' '"owner":1502'
 	[[ $out != *mine* && $out != *'"owner":1501'* && $out != */1501* ]] || fail 'it tells of what is not theirs'

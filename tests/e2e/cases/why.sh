@@ -122,20 +122,21 @@ case_absent() {
 case_revoked() {
 	mkdir "$disk/short"
 	echo x >"$disk/short/f"
-	init=$(pid_of w1)
-	"$repo/build/attack/payload" mountin "$init" "$disk/short" /mnt
 	bm grant w1 file "$disk/short:/in/short" --yes
 	did granted
-	key_id=${out%% *}
-	agree allow /mnt/f r cat /mnt/f
-	bm revoke "$key_id"
+	[[ $out =~ w1/[0-9]+ ]]
+	grant=${BASH_REMATCH[0]}
+	agree allow /in/short/f r cat /in/short/f
+	bm revoke "$grant"
 	did
-	agree deny /mnt/f r cat /mnt/f
-	nsenter -t "$init" -m umount /mnt
+	inside cat /in/short/f
+	ended 1
+	bm why w1 file /in/short/f r --format json
+	ended 1
+	printed '"verdict":"absent"'
 	rm -r "$disk/short"
 }
 
-# Until whoever has it runs out of time.
 reaches() { # allow|deny WHERE PORT
 	local wanted=0
 	[[ $1 == allow ]] || wanted=1
@@ -153,8 +154,10 @@ case_net() {
 		"\"hint\":\"benchmon grant w1 net $server:8081\""
 	bm grant w1 net "$server:8081" --yes
 	did granted
+	[[ $out =~ w1/[0-9]+ ]]
+	grant=${BASH_REMATCH[0]}
 	reaches allow "$server" 8081
-	printed '"grant":"w1/3"' '{"layer":"bpf","verdict":"allow"' '{"layer":"nft","verdict":"allow"' \
+	printed '"grant":"w1/' '{"layer":"bpf","verdict":"allow"' '{"layer":"nft","verdict":"allow"' \
 		'{"layer":"link","verdict":"allow"'
 	bm why w1 net "$server:8081/udp" --format json
 	ended 1
@@ -169,7 +172,7 @@ case_net() {
 	in_net nft delete table inet benchmon
 	bm why w1 net "$server:8081" --format json
 	printed '{"layer":"nft","verdict":"missing"}'
-	bm revoke w1/3
+	bm revoke "$grant"
 	bm why w1 net "$server:8081" --format json
 	ended 1
 	printed '"rule":"not-sealed"'
