@@ -55,7 +55,7 @@ case_mermaid() {
 	ended 1
 	bm show d1 --format mermaid
 	did 'flowchart LR' 'bench(("d1<br>ready"))' "g1[\"d1/1 file ro<br>$disk/drawn\"]" \
-		'bench -->|"/in/drawn"| g1' "g2{{\"d1/2 net<br>$server:8080\"}}" 'bench --> g2' \
+		'bench -->|"/in/drawn"| g1' "g2{{\"d1/2 net<br>$server:8080" 'bench --> g2' \
 		"[\"$server:8081/tcp\"]:::denied" 'bench -.->|"1 x connect4<br>not-sealed"|'
 	bm ls --format mermaid
 	refused 2 'mermaid'
