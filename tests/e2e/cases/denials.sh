@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154
 # The record is complete: each denial is told, or counted as suppressed, exactly (I8).
 : "${e2e:?}" "${tmp:?}" "${disk:?}" "${server:?}"
 
@@ -65,6 +65,10 @@ unused() { # GRANT
 	same 0 "$count" "first uses of $1"
 }
 
+listens='my $s = IO::Socket::INET->new(Listen => 8, LocalPort => 8080) or die "$!\n";
+open(my $f, ">", "/work/listens"); close $f;
+while (my $c = $s->accept) { print $c "heard\n"; close $c }'
+
 # Asked for, the first use of each grant is an event like others: once, numbered, whatever is made of it.
 case_first_uses() {
 	mkdir -p "$disk"/used/{read,made,link,hidden}
@@ -82,6 +86,9 @@ case_first_uses() {
 	did granted
 	[[ $out =~ 'reached at '([0-9.]+)':8080' ]] || fail 'it does not say where'
 	at=${BASH_REMATCH[1]}
+	bm exec u1 -- sh -c 'setsid perl -MIO::Socket::INET -e "$0" </dev/null >/dev/null 2>&1 &
+		until [ -e /work/listens ]; do :; done' "$listens"
+	did
 	# To look what is there is no use of it.
 	bm exec u1 -- stat /in/read/file
 	did
@@ -94,7 +101,8 @@ case_first_uses() {
 		bm exec u1 -- sh -c 'mkdir /in/made/dir && rmdir /in/made/dir && exec 3</in/link'
 		did
 		bm exec u1 -- bash -c "cat </dev/tcp/$server/8080"
-		capture timeout 5 bash -c "cat </dev/tcp/$at/8080"
+		capture timeout 60 bash -c "cat </dev/tcp/$at/8080"
+		same heard "$out" 'what listens'
 	done
 	used u1/1 '"verdict":"allow","hook":"file_open","rule":"none"' '"comm":"cat"' '"wanted":"r"' \
 		'"inside":"/in/read' "\"host\":\"$disk/used" '"grant":"u1/1"'

@@ -159,6 +159,8 @@ class Terminal:
         if self.pid == 0:
             os.close(self.master)
             os.login_tty(self.slave)
+            # Who was started in the background has it ignored, and so has all that it starts.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe(command[0], command, {**kept, **environment})
         self.ended = None
         self.partial = b""
