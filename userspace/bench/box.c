@@ -20,6 +20,7 @@
 #include "bench/cgroup.h"
 #include "bench/container.h"
 #include "bench/disk.h"
+#include "bench/door.h"
 #include "bench/launcher.h"
 #include "bench/layers.h"
 #include "bench/relocate.h"
@@ -132,6 +133,36 @@ static int mount_lower(const struct paths *p, const struct bm_box *box, uint32_t
 	return r;
 }
 
+/*
+ * Who is not root has of a root file system their own ids alone. In a directory of somebody else's
+ * overlayfs makes nothing: it would have to copy up an owner that it can't name. So the door gets
+ * its place before there is an overlay, and the upper layer's directory is merged with what is
+ * below.
+ */
+static int make_door_place(const struct paths *p, const struct bm_box *box, uint32_t base,
+			   struct bm_error *err)
+{
+	static const char place[] = BM_DOOR_PLACE;
+	int parent = (int)(strrchr(place, '/') - place), r;
+	char path[PATH_LEN + 32];
+	struct stat st = { .st_mode = S_IFDIR | 0755 };
+
+	if (box->root)
+		return 0;
+	snprintf(path, sizeof(path), "%s/0%.*s", p->lower, parent, place);
+	if (lstat(path, &st) < 0 && errno != ENOENT)
+		return bm_fail_errno(err, errno, "%s", path);
+	/* A link there leads elsewhere, and stays what it is. */
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	snprintf(path, sizeof(path), "%s%.*s", p->upper, parent, place);
+	r = make_dir(path, st.st_mode & 01777, base, err);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s%s", p->upper, place);
+	return make_dir(path, 0755, base, err);
+}
+
 /* Over itself, so that what is bound from there has these flags whatever the runtime makes of it.
  */
 static int mount_scratch(const struct paths *p, const struct bm_box *box, struct bm_error *err)
@@ -236,6 +267,8 @@ static int create(const struct paths *p, const struct bm_box *box, pid_t *ret_pi
 	STEP(BOX_DIRECTORIES);
 	if (r == 0)
 		r = mount_lower(p, box, base, &layers, err);
+	if (r == 0)
+		r = make_door_place(p, box, base, err);
 	STEP(BOX_LAYERS);
 	if (r == 0)
 		r = mount_scratch(p, box, err);

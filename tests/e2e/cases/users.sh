@@ -208,6 +208,38 @@ case_rootfs() {
 	rm -r "$disk/1501/root"
 }
 
+# What is another's in it they cannot write, and yet there is a place for the socket to ask by.
+case_door() {
+	local mode id
+	rm -f "$tmp/image.before" "$tmp/image.after"
+	ls -lAR --time-style=full-iso "$BENCHMON_ROOTFS/run" >"$tmp/image.before"
+	for mode in own image; do
+		as 1501 create doored --rootfs "$BENCHMON_ROOTFS" --exec "$mode"
+		did doored
+		as 1501 show doored --format json
+		did '"door":{"refused":0}'
+		as 1501 exec doored -- /run/benchmon/benchmon request net 198.51.100.10:8080 --why x
+		did 'awaits an operator'
+		[[ $out =~ ^(doored/[a-z0-9]+)\ awaits ]] || fail 'it asks for another'
+		id=${BASH_REMATCH[1]}
+		as 1502 pending
+		did
+		[[ $out != *doored* ]] || fail 'another sees what it asks'
+		as 1501 pending
+		did "$id"
+		as 1501 confirm "$id" --yes
+		did granted
+		# What the image has there is still there.
+		as 1501 exec doored -- ls -A /run
+		same "$(cd "$BENCHMON_ROOTFS/run" && { ls -A; echo benchmon; } | sort)" "$(sort <<<"$out")" /run
+		as 1501 destroy doored
+		did
+	done
+	ls -lAR --time-style=full-iso "$BENCHMON_ROOTFS/run" >"$tmp/image.after"
+	same "$(<"$tmp/image.before")" "$(<"$tmp/image.after")" 'the image'
+	rm "$tmp"/image.*
+}
+
 # What one uses up is their own share: another's Benches and grants go on.
 case_shares() {
 	local i
