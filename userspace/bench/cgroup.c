@@ -158,13 +158,21 @@ int bm_cgroup_make_slice(const char *name, struct bm_error *err)
 	return 0;
 }
 
-static uint64_t deadline_of(const struct bm_cgroup_ref *ref)
+/* How something is waited for: until then; or not at all, and this is what to poll. */
+struct patience {
+	uint64_t deadline;
+	int *ret_events; /* or NULL */
+};
+
+static struct patience patience_of(const struct bm_cgroup_ref *ref)
 {
-	return bm_now_ns(CLOCK_MONOTONIC) + (ref->wait_ms ?: WAIT_MS) * 1000000ull;
+	return (struct patience){
+		bm_now_ns(CLOCK_MONOTONIC) + (ref->wait_ms ?: WAIT_MS) * 1000000ull, NULL
+	};
 }
 
 /* cgroup.events changes are announced by POLLPRI; no time is slept away. */
-static int wait_event(int dir, const char *awaited, uint64_t deadline)
+static int wait_event(int dir, const char *awaited, struct patience patience)
 {
 	autoclose fd = openat(dir, "cgroup.events", O_RDONLY | O_CLOEXEC);
 
@@ -181,9 +189,14 @@ static int wait_event(int dir, const char *awaited, uint64_t deadline)
 		text[n] = '\0';
 		if (strstr(text, awaited))
 			return 0;
-		if (now >= deadline)
+		if (patience.ret_events) {
+			*patience.ret_events = TAKE_FD(fd);
+			return -EAGAIN;
+		}
+		if (now >= patience.deadline)
 			return -ETIMEDOUT;
-		if (poll(&polled, 1, (int)((deadline - now) / 1000000) + 1) < 0 && errno != EINTR)
+		if (poll(&polled, 1, (int)((patience.deadline - now) / 1000000) + 1) < 0 &&
+		    errno != EINTR)
 			return -errno;
 	}
 }
@@ -192,7 +205,7 @@ static int wait_event(int dir, const char *awaited, uint64_t deadline)
  * Children first: the kernel calls a cgroup frozen as soon as all its children are, whatever its
  * own tasks do; and the other way round when thawing.
  */
-static int freeze_below(int parent, const char *name, bool freeze, uint64_t deadline)
+static int freeze_below(int parent, const char *name, bool freeze, struct patience patience)
 {
 	autoclosedir DIR *dir = NULL;
 	autoclose fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -208,17 +221,17 @@ static int freeze_below(int parent, const char *name, bool freeze, uint64_t dead
 		return -errno;
 	while (r == 0 && (entry = readdir(dir)))
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			r = freeze_below(fd, entry->d_name, freeze, deadline);
+			r = freeze_below(fd, entry->d_name, freeze, patience);
 	if (r == 0 && freeze)
 		r = bm_write_file(fd, "cgroup.freeze", 0, 0, "1");
 	if (r == 0)
-		r = wait_event(fd, freeze ? "frozen 1" : "frozen 0", deadline);
+		r = wait_event(fd, freeze ? "frozen 1" : "frozen 0", patience);
 	return r == -ENODEV ? 0 : r;
 }
 
 int bm_cgroup_freeze(const struct bm_cgroup_ref *ref, bool freeze, struct bm_error *err)
 {
-	int r = freeze_below(ref->fd, ".", freeze, deadline_of(ref));
+	int r = freeze_below(ref->fd, ".", freeze, patience_of(ref));
 
 	return r < 0 ? bm_fail_errno(err, -r, "%s cgroup %s", freeze ? "freeze" : "thaw", ref->path)
 		     : 0;
@@ -249,12 +262,14 @@ bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref)
 	return fgetxattr(ref->fd, FOR_A_MOMENT, NULL, 0) >= 0;
 }
 
-int bm_cgroup_stop(const struct bm_cgroup_ref *ref, struct bm_error *err)
+int bm_cgroup_stop(const struct bm_cgroup_ref *ref, int *ret_events, struct bm_error *err)
 {
 	int r = mark(ref, FOR_GOOD, err);
 
 	STEP(FREEZE_MARKED);
-	return r < 0 ? r : bm_cgroup_freeze(ref, true, err);
+	if (r == 0)
+		r = freeze_below(ref->fd, ".", true, (struct patience){ .ret_events = ret_events });
+	return r < 0 && r != -EAGAIN ? bm_fail_errno(err, -r, "freeze cgroup %s", ref->path) : r;
 }
 
 bool bm_cgroup_stopping(const struct bm_cgroup_ref *ref)
@@ -302,7 +317,7 @@ int bm_cgroup_kill(const struct bm_cgroup_ref *ref, struct bm_error *err)
 	int r = bm_write_file(ref->fd, "cgroup.kill", 0, 0, "1");
 
 	if (r == 0)
-		r = wait_event(ref->fd, "populated 0", deadline_of(ref));
+		r = wait_event(ref->fd, "populated 0", patience_of(ref));
 	/* Nothing is in one that is not there any more, or has gone meanwhile. */
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;

@@ -47,8 +47,12 @@ int bm_cgroup_pause(const struct bm_cgroup_ref *ref, bool *ret_was, struct bm_er
 int bm_cgroup_resume(const struct bm_cgroup_ref *ref, bool was, struct bm_error *err);
 /* True when it was to be frozen for a moment, which is over: nobody is there who would thaw it. */
 bool bm_cgroup_forgotten(const struct bm_cgroup_ref *ref);
-/* For good: until bm_cgroup_stopped() it says on itself that this is not recorded yet. */
-int bm_cgroup_stop(const struct bm_cgroup_ref *ref, struct bm_error *err);
+/*
+ * For good: until bm_cgroup_stopped() it says on itself that this is not recorded yet. Waits for
+ * nothing: -EAGAIN, when a task has yet to leave the kernel; *ret_events (the caller's) is then
+ * ready for POLLPRI when it is worth calling again.
+ */
+int bm_cgroup_stop(const struct bm_cgroup_ref *ref, int *ret_events, struct bm_error *err);
 bool bm_cgroup_stopping(const struct bm_cgroup_ref *ref);
 void bm_cgroup_stopped(const struct bm_cgroup_ref *ref);
 /*

@@ -373,7 +373,7 @@ int request_detach(struct daemon *d, struct connection *c, struct bm_message *me
 		return bm_fail(err, EINVAL, "detach", "`benchmon destroy` ends it",
 			       "Bench %s was made by benchmon and can't be let go", bench->name);
 	/* It would run without walls, or stand still with nobody who knows why. */
-	if (bench->frozen)
+	if (bench->frozen || bench->freezings)
 		return bm_fail(err, EBUSY, "frozen", "`benchmon thaw` it, or end the container",
 			       "Bench %s is frozen", bench->name);
 	reply = json_object_new_object();

@@ -16,6 +16,7 @@
 #include "gatekeeperd/destinations.h"
 #include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
+#include "gatekeeperd/freeze.h"
 #include "gatekeeperd/peer.h"
 #include "gatekeeperd/receipt.h"
 #include "gatekeeperd/sealing.h"
@@ -55,6 +56,8 @@ void connection_close(struct daemon *d, struct connection *c)
 	c->ending = NULL;
 	revoking_unheard(c->revoking);
 	c->revoking = NULL;
+	freezing_unheard(c->freezing);
+	c->freezing = NULL;
 	if (c->streaming)
 		bm_reader_detach(&c->reader);
 	free(TAKE_PTR(c->unsent));
@@ -139,8 +142,9 @@ static int check_peer(struct daemon *d, const struct connection *c, const struct
 
 bool connection_busy(const struct connection *c)
 {
-	return c->streaming || c->execution || c->ending || c->revoking || c->awaits.number ||
-	       sealing_busy(c->sealing) || broker_verify_busy(c) || secrets_busy(c);
+	return c->streaming || c->execution || c->ending || c->revoking || c->freezing ||
+	       c->awaits.number || sealing_busy(c->sealing) || broker_verify_busy(c) ||
+	       secrets_busy(c);
 }
 
 static int dispatch(struct daemon *d, struct connection *c, struct bm_message *message,

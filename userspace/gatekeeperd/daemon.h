@@ -94,6 +94,7 @@ struct connection {
 	} awaits;
 	struct ending *ending;     /* ending.h: its reply is awaited */
 	struct revoking *revoking; /* revoke.c: the same */
+	struct freezing *freezing; /* freeze.h: the same */
 	bool dead;                 /* to be freed when the loop comes round */
 };
 
@@ -113,6 +114,7 @@ enum daemon_timer {
 	TIMER_RECALL,
 	TIMER_LIFETIME,
 	TIMER_ENDING,
+	TIMER_FREEZE,
 	TIMER_ASKS,
 	TIMER_BROKER,
 	TIMER_EVENTS,
@@ -147,6 +149,7 @@ struct daemon {
 	struct execution *executions;
 	struct ending *endings;
 	struct revoking *revokings; /* revoke.c */
+	struct freezing *freezings; /* freeze.h */
 	struct search *searches;    /* search.h: to be freed when the loop comes round */
 	bool searched;              /* one has come to its end: who waits goes on */
 	struct init_watch *inits;   /* lifecycle.c */

@@ -18,6 +18,7 @@
 #include "bench/mounts.h"
 #include "bench/outputs.h"
 #include "bench/pin.h"
+#include "gatekeeperd/freeze.h"
 #include "gatekeeperd/lifecycle.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/receipt.h"
@@ -363,6 +364,7 @@ int ending_begin(struct daemon *d, struct connection *c, struct bench *bench, co
 	d->endings = e;
 	bench->ends = true;
 	search_abandon(d, bench);
+	freezings_give_up(d, bench, "was ended");
 	r = halt(bench, err);
 	STEP(END_HALTED);
 	r = r < 0 ? r : go_on(d, e, bench, err);

@@ -25,6 +25,7 @@
 #include "gatekeeperd/broker.h"
 #include "gatekeeperd/ask.h"
 #include "gatekeeperd/door.h"
+#include "gatekeeperd/freeze.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/nested.h"
 #include "gatekeeperd/names.h"
@@ -461,6 +462,7 @@ static int tear_down(struct daemon *d, struct bench *bench, struct bm_error *err
 
 	bench->tearing = true;
 	search_abandon(d, bench);
+	freezings_give_up(d, bench, "was ended");
 	if (bench->origin == ORIGIN_CREATED && bench->cgroup.fd >= 0)
 		r = bm_cgroup_kill(&bench->cgroup, err);
 	STEP(TEAR_DOWN_KILLED);

@@ -31,6 +31,7 @@
 #include "gatekeeperd/doctor.h"
 #include "gatekeeperd/door.h"
 #include "gatekeeperd/ending.h"
+#include "gatekeeperd/freeze.h"
 #include "gatekeeperd/ledger_main.h"
 #include "gatekeeperd/lifetime.h"
 #include "gatekeeperd/metrics.h"
@@ -158,6 +159,7 @@ static void on_timer(struct daemon *d, struct watch *w, uint32_t events)
 	recall_review(d);
 	lifetime_review(d);
 	endings_review(d);
+	freezings_review(d);
 	brokers_review(d);
 	asks_review(d);
 	streams_review(d);
@@ -283,6 +285,7 @@ static void loop(struct daemon *d)
 		bury(d);
 		executions_bury(d);
 		endings_bury(d);
+		freezings_bury(d);
 		revocations_turn(d);
 		searches_bury(d);
 		inits_bury(d);
@@ -306,6 +309,7 @@ static void finish(struct daemon *d)
 		x->dead = true;
 	executions_bury(d);
 	endings_abandon(d);
+	freezings_abandon(d);
 	brokers_finish(d);
 	doors_end(d);
 	if (d->socket_path[0])

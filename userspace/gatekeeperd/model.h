@@ -131,6 +131,7 @@ struct bench {
 	bool halted;                    /* and was frozen for that */
 	bool tearing;                   /* its grants end with it */
 	bool frozen;                    /* by an operator, until thawed */
+	unsigned freezings;             /* that wait until it stands still: freeze.h */
 	struct bm_limits limits;        /* created ones */
 	int64_t seconds;                /* it may live, once it is ready; 0: no end */
 	uint64_t deadline_ns;           /* CLOCK_BOOTTIME; when it is destroyed, 0: never */

@@ -293,7 +293,7 @@ int recall_end_outlived(struct bench *bench, struct json_object *found, struct b
 /* One that is broken stands still until it has no more to lose. */
 static bool keeps_still(const struct bench *bench)
 {
-	return bench->halted || bench->frozen || bench->state == BENCH_BROKEN ||
+	return bench->halted || bench->frozen || bench->freezings || bench->state == BENCH_BROKEN ||
 	       search_keeps_still(bench);
 }
 

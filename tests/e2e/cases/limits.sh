@@ -75,6 +75,61 @@ case_frozen() {
 	rmdir "$disk/src"
 }
 
+kept() { # a task of f1 is in a write that the kernel does not come back from
+	fsfreeze -f "$tmp/stuck"
+	benchmon exec f1 -T -- touch /in/stuck/file >"$tmp/held" 2>&1 </dev/null &
+	soon in_a_write
+}
+
+in_a_write() {
+	local pid
+	for pid in $(<"$cgroup/f1/cgroup.procs"); do
+		! grep -q '^State:.D' "/proc/$pid/status" || return 0
+	done
+	return 1
+}
+
+# A task that the kernel keeps makes nobody wait but who asked.
+case_kept() {
+	mkdir "$tmp/stuck"
+	truncate -s 8M "$tmp/stuck.img"
+	mkfs.ext4 -q "$tmp/stuck.img"
+	mount -o loop "$tmp/stuck.img" "$tmp/stuck"
+	make_bench f1
+	make_bench f2
+	bm grant f1 file "$tmp/stuck:/in/stuck:rw" --yes
+	did 'f1/1 granted'
+	kept
+	py freezing awaited "$tmp/stuck"
+	printf '%s\n' "$out"
+	same 1 "$(grep '"event":"freeze"' /var/lib/benchmon/ledger.jsonl | grep -c '"bench":"f1"')" 'lines of the ledger'
+	bm thaw f1
+	did
+	wait
+	kept
+	py freezing thawed
+	py freezing late
+	py freezing unheard "$tmp/stuck"
+	bm thaw f1
+	did
+	wait
+	# The next daemon carries it through.
+	kept
+	py freezing begun
+	stop_daemon
+	fsfreeze -u "$tmp/stuck"
+	bm ls
+	did 'f1    frozen'
+	bm thaw f1
+	did
+	bm destroy f1
+	did
+	bm destroy f2
+	did
+	umount "$tmp/stuck"
+	rm -r "$tmp"/{stuck,stuck.img,held}
+}
+
 # Frozen for a moment by a daemon that was killed in it: nobody else would thaw it. But for one that
 # somebody has frozen by hand.
 case_forgotten() {
