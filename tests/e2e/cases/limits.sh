@@ -76,7 +76,6 @@ case_frozen() {
 }
 
 kept() { # a task of f1 is in a write that the kernel does not come back from
-	local pid
 	fsfreeze -f "$tmp/stuck"
 	benchmon exec f1 -T -- touch /in/stuck/file >"$tmp/held" 2>&1 </dev/null &
 	soon in_a_write
