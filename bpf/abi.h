@@ -20,7 +20,6 @@
 #define BM_MAX_EXCEPTS 65536
 #define BM_MAX_DESTINATIONS 65536
 #define BM_MAX_HEARD 4096
-#define BM_MAX_LEARNED 16384
 #define BM_RING_BYTES (4u << 20)
 /* So many events of a Bench at once, and so many more each second; the others are counted. */
 #ifndef BM_EVENT_BURST
@@ -420,27 +419,6 @@ struct bm_heard_key {
 	__u8 address[16];
 };
 
-/*
- * learned: what a Bench that learns has been let through to. The first use of an object with the
- * same rights is told, and of a directory's the first BM_LEARN_MANY: a build opens ten thousand
- * files. Written by the programs alone.
- */
-#define BM_LEARN_MANY 8
-enum bm_learned_kind {
-	BM_LEARNED_OBJECT,    /* where: inode, device */
-	BM_LEARNED_DIRECTORY, /* the same of the directory; counts what was told of in it */
-	BM_LEARNED_NET,       /* told; where: the address */
-	BM_LEARNED_ANSWERS,   /* it was sent something: it may answer */
-};
-struct bm_learned_key {
-	__u32 bench;
-	__u16 kind;
-	__u16 what; /* rights, or protocol */
-	__u32 port; /* network byte order */
-	__u32 pad;
-	__u64 where[2];
-};
-
 struct bm_dest {
 	__u32 grant;
 	__u32 closing;   /* revoked: nothing passes but the resets that tell the other end */
@@ -601,7 +579,6 @@ _Static_assert(sizeof(struct bm_socket_cgroup) == 16, "record");
 _Static_assert(sizeof(struct bm_dest_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_heard_key) == 24, "map key");
 _Static_assert(sizeof(struct bm_use_key) == 8, "map key");
-_Static_assert(sizeof(struct bm_learned_key) == 32, "map key");
 _Static_assert(sizeof(struct bm_dest) == 16, "map value");
 _Static_assert(sizeof(struct bm_asked) == 88, "map value");
 _Static_assert(sizeof(struct bm_stats) == 48 + BM_HOOK_MAX * BM_VERDICT_MAX * 8, "map value");

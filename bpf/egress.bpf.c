@@ -11,7 +11,6 @@
 #define LOOPBACK_IFINDEX 1 /* in every network namespace */
 #define ND_SOLICIT 135
 #define ND_ADVERT 136
-#define TCP_RST 0x04
 
 /*
  * Neighbour discovery: the kernel sends it from a socket that may lie in the Bench's cgroup. It
@@ -31,24 +30,6 @@ static __always_inline bool is_discovery(struct __sk_buff *skb)
 	       (type == ND_SOLICIT || type == ND_ADVERT) &&
 	       ((first == 0xff && second == 0x02) || (first == 0xfe && second == 0x80) ||
 		(first == BM_POOL6_FIRST && second == BM_POOL6_SECOND));
-}
-
-/*
- * What SOCK_DESTROY sends while its destination is being taken back. It carries no data, and a
- * Bench that has been revoked something can send it at most once for each connection it still has.
- */
-static __always_inline bool is_reset(struct __sk_buff *skb, const struct bm_dest_key *key)
-{
-	bool v4 = skb->protocol == bpf_htons(0x0800);
-	__u32 head = v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr), size;
-	__u8 tcp[2];
-	__be16 len;
-
-	if (key->protocol != IPPROTO_TCP || bpf_skb_load_bytes(skb, v4 ? 2 : 4, &len, 2) ||
-	    bpf_skb_load_bytes(skb, head + TCP_OFFSET, tcp, sizeof(tcp)))
-		return false;
-	size = bpf_ntohs(len) - (v4 ? head : 0);
-	return (tcp[1] & ~TCP_ACK) == TCP_RST && size == (tcp[0] >> 4) * 4;
 }
 
 /*

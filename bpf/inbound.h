@@ -12,6 +12,7 @@
 
 #define TCP_OFFSET 12 /* of the header's length, behind which the flags are */
 #define TCP_SYN 0x02
+#define TCP_RST 0x04
 #define TCP_ACK 0x10
 
 /* Whether a packet of TCP has these of SYN and ACK, or none can be read. */
@@ -38,6 +39,24 @@ static __always_inline bool is_opening(struct __sk_buff *skb, const struct bm_de
 static __always_inline bool is_accepting(struct __sk_buff *skb, const struct bm_dest_key *key)
 {
 	return has_flags(skb, key, TCP_SYN | TCP_ACK);
+}
+
+/*
+ * What SOCK_DESTROY sends while its destination is being taken back. It carries no data, and a
+ * Bench that has been revoked something can send it at most once for each connection it still has.
+ */
+static __always_inline bool is_reset(struct __sk_buff *skb, const struct bm_dest_key *key)
+{
+	bool v4 = skb->protocol == bpf_htons(0x0800);
+	__u32 head = v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr), size;
+	__u8 tcp[2];
+	__be16 len;
+
+	if (key->protocol != IPPROTO_TCP || bpf_skb_load_bytes(skb, v4 ? 2 : 4, &len, 2) ||
+	    bpf_skb_load_bytes(skb, head + TCP_OFFSET, tcp, sizeof(tcp)))
+		return false;
+	size = bpf_ntohs(len) - (v4 ? head : 0);
+	return (tcp[1] & ~TCP_ACK) == TCP_RST && size == (tcp[0] >> 4) * 4;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define BENCHMON_BPF_LEARN_H
 
 #include "excepts.h"
+#include "learned.h"
 
 /* Both have to say so: the volume's entry, and the Bench's from when it was attached. */
 static __always_inline __u32 learn_rule(const struct bm_bench *bench, __u32 rule)
@@ -18,23 +19,6 @@ static __always_inline __u32 learn_rule(const struct bm_bench *bench, __u32 rule
 static __always_inline bool lets_through(__u32 rule)
 {
 	return rule == BM_RULE_NONE || rule == BM_RULE_LEARN;
-}
-
-static __always_inline bool is_learned(const struct bm_learned_key *key, __u64 many)
-{
-	__u64 *count = bpf_map_lookup_elem(&learned, key);
-
-	return count && *count >= many;
-}
-
-static __always_inline void learn(const struct bm_learned_key *key)
-{
-	__u64 *count = bpf_map_lookup_elem(&learned, key), one = 1;
-
-	if (count)
-		__sync_fetch_and_add(count, 1);
-	else
-		bpf_map_update_elem(&learned, key, &one, BPF_ANY);
 }
 
 static __always_inline struct bm_learned_key learned_inode(__u32 bench, struct inode *inode,

@@ -7,6 +7,7 @@
 #define BENCHMON_BPF_LEARN_NET_H
 
 #include "inbound.h"
+#include "learned.h"
 #include "seal.h"
 
 static __always_inline bool learns_net(const struct bm_cgroup *cgroup, const struct bm_dest_key *to,

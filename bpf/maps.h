@@ -82,14 +82,6 @@ struct {
 	__type(value, __u64);
 } heard SEC(".maps") __weak;
 
-/* Who finds no room any more is told once more. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, BM_MAX_LEARNED);
-	__type(key, struct bm_learned_key);
-	__type(value, __u64);
-} learned SEC(".maps") __weak;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -24,8 +24,8 @@
 	X(destinations)                                                                            \
 	X(stats)                                                                                   \
 	X(events)                                                                                  \
-	X(tasks) X(cgroups) X(carried) X(tells) X(ledger) X(heard) X(doors) X(endpoints) X(uses)   \
-	X(asked)
+	X(tasks)                                                                                   \
+	X(cgroups) X(carried) X(tells) X(ledger) X(heard) X(doors) X(endpoints) X(uses) X(asked)
 #define BM_CGROUP_PROGRAMS(X)                                                                      \
 	X(connect4, BPF_CGROUP_INET4_CONNECT)                                                      \
 	X(connect6, BPF_CGROUP_INET6_CONNECT)                                                      \
