@@ -13,39 +13,38 @@
 static __always_inline void answer_file(struct bm_asked *question, struct file *file)
 {
 	const struct bm_bench *bench = bpf_map_lookup_elem(&benches, &question->cgroup);
-	__u32 wanted = question->wanted, hook = BM_HOOK_FILE_OPEN, flags;
+	__u32 wanted = question->wanted, flags;
 	struct decision decision;
 
 	if (!bench)
 		return;
 	flags = bench->flags;
-	/* The kernel opens what it executes for reading, and asks about the execution again. */
+	/* What is executed is opened for that and for reading; the hook on execution asks for less.
+	 */
 	decide_open(bench, flags, file, wanted & BM_X ? wanted | BM_R : wanted, &decision);
-	if (decision.rule == BM_RULE_NONE && wanted & BM_X) {
-		decide_exec(bench, flags, file, false, &decision);
-		hook = BM_HOOK_EXEC;
-	}
-	question->hook = hook;
+	question->hook = BM_HOOK_FILE_OPEN;
 	question->rule = decision.rule;
 	question->grant = decision.grant;
 	question->object = decision.object;
 	question->answered = 1;
 }
 
-static __always_inline void answer_call(struct bm_asked *question)
+/* Of its own for its stack: beside the way up of a file there is no room for it. */
+static __noinline int answer_call(struct bm_asked *question)
 {
 	const struct bm_cgroup *own = &question->own;
-	struct bm_dest_key key = question->to;
+	const struct bm_dest_key *key = &question->to;
 	struct bm_dest *dest;
 	bool within;
 	__u32 rule;
 
-	rule = call_rule(own, &key, &within);
-	question->rule = leave_rule(own, &key, within, rule);
-	dest = bpf_map_lookup_elem(&destinations, &key);
+	rule = call_rule(own, key, &within);
+	question->rule = leave_rule(own, key, within, rule);
+	dest = bpf_map_lookup_elem(&destinations, key);
 	question->grant = dest ? dest->grant : 0;
 	question->within = within;
 	question->answered = 1;
+	return 0;
 }
 
 SEC("lsm/file_fcntl")

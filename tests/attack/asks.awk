@@ -107,6 +107,9 @@ function print_of(id, question,    hook, rule, name, verdict, target, executes) 
 		question = ""
 	if (rule ~ /^(host-tools|socket-option|socket-kind)$/ || (rule == "privilege" && hook != "file_open"))
 		question = ""
+	# Who listens on the Bench's own loopback is asked of each packet.
+	if (question ~ /^net/ && rule == "outside")
+		question = ""
 	if (question ~ /^file/ && !executes && verdict == "deny" && hook == "-" && status[id] != "30")
 		question = ""
 	if (question != "" && verdict != "")

@@ -177,7 +177,8 @@ static void tell(const struct bench *bench, const struct bm_destination *to,
 	why_judge(why, denied ? answer->rule : BM_RULE_NOT_SEALED);
 	if (strcmp(bm_json_string(why, "verdict"), "deny"))
 		bm_json_add_string(why, "sentence",
-				   answer->within ? "it is the Bench's own loopback"
+				   answer->within ? "it is the Bench's own loopback, where what "
+						    "listens in the Bench is reached"
 						  : "a grant of the Bench has it");
 }
 
