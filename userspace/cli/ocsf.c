@@ -83,7 +83,7 @@ static void classify(struct json_object *event, enum class *ret_class, int *ret_
 	*ret_activity = ACTIVITY_OTHER;
 	if (type && !strcmp(type, "call"))
 		*ret_class = CLASS_HTTP;
-	if (type || !hook)
+	if ((type && strcmp(type, "first-use")) || !hook)
 		return;
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
 		if (strcmp(hook, hooks[i].hook))
