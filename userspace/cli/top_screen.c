@@ -169,6 +169,8 @@ static void resize(void)
 		resizeterm(size.ws_row, size.ws_col);
 }
 
+#define CTRL_L ('L' & 0x1f)
+
 /* False: that was all. */
 static bool heed(struct top *top, int key)
 {
@@ -176,6 +178,8 @@ static bool heed(struct top *top, int key)
 		top->order = (top->order + 1) % TOP_ORDER_MAX;
 		top_sort(top);
 	}
+	if (key == CTRL_L)
+		clearok(curscr, TRUE);
 	return key != 'q' && key != 'Q';
 }
 

@@ -183,9 +183,9 @@ case_walls() {
 	bm attach l1 c3 --learn --yes
 	did
 	started c3
-	python3 -B -S -s -c 'import socket, sys
-s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(9); sys.stdin.read()' \
-		"$disk/vol/socket" <"$tmp/requests" &
+	python3 -B -S -s -c 'import signal, socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(9); signal.pause()' \
+		"$disk/vol/socket" &
 	server=$!
 	soon test -S "$disk/vol/socket"
 	bm exec l1 -- /usr/bin/perl -e "$probes"
@@ -197,7 +197,7 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(9); sys.stdin.r
 	# Nobody comes in.
 	benchmon exec l1 -- /busybox nc -l -p 7070 </dev/null >"$tmp/heard" 2>&1 &
 	server=$!
-	soon grep -q ':1B9E 00000000:0000 0A' "/proc/$pid/net/tcp"
+	soon grep -qE ':1B9E 0+:0000 0A' "/proc/$pid/net/tcp" "/proc/$pid/net/tcp6"
 	if timeout 3 bash -c ': <"/dev/tcp/192.0.2.2/7070"'; then
 		fail 'somebody came in'
 	fi

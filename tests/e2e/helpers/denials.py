@@ -32,10 +32,10 @@ def benchmon(*words):
     return done.stdout
 
 
-def execute(bench, count, ms, server):
+def execute(bench, count, ms, server, begins=subprocess.DEVNULL):
     # pylint: disable=consider-using-with
     return subprocess.Popen(["benchmon", "exec", bench, "--", "/work/flood", str(count), str(ms),
-                             server, PORT], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             server, PORT], stdin=begins, stdout=subprocess.PIPE,
                             text=True)
 
 
@@ -195,9 +195,12 @@ def resume(count, server):
 
 def full(server, quiet, loud):
     count = 2000
-    processes = {bench: execute(bench, count, 1, server) for bench in loud}
-    processes[quiet] = execute(quiet, ONES, 1000, server)
+    processes = {bench: execute(bench, count, 1, server, subprocess.PIPE) for bench in loud}
+    processes[quiet] = execute(quiet, ONES, 1000, server, subprocess.PIPE)
     until("all of them run", lambda: floods() == len(processes))
+    for process in processes.values():
+        process.stdin.close()
+        process.stdin = None
     stopped = daemon()
     os.kill(stopped, signal.SIGSTOP)
     try:

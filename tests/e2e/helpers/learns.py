@@ -6,7 +6,7 @@ import sys
 import pinned
 
 FLAGS = 16  # in struct bm_bench
-LEARN = 256
+LEARN = 512
 
 for key, value in pinned.entries("benches"):
     if struct.unpack("=I", value[:4])[0] != int(sys.argv[1]):

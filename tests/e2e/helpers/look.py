@@ -118,8 +118,13 @@ def top_goes_on(fake):
     for rows, columns in ((10, 40), (50, 132), (3, 20), (24, 80)):
         terminal.screen.resize(rows, columns)
         terminal.resize(rows, columns)
-        terminal.until(f"it fills {rows} rows", lambda s: s.line(0).startswith("benchmon") and
-                       (s.rows < 5 or s.line(s.rows - 1).startswith("q quits")))
+        filled = lambda s: s.line(0).startswith("benchmon") and (s.rows < 5 or
+                                                                 s.line(s.rows - 1).startswith("q quits"))
+        terminal.until(f"it fills {rows} rows", filled)
+        # What was on its way was of the size before.
+        cleared = terminal.screen.cleared
+        terminal.type("\x0c")
+        terminal.until("it is drawn anew", lambda s: s.cleared > cleared and filled(s))
         fits(terminal.screen)
     terminal.type("s")
     terminal.until("another order", lambda s: "by egress" in s.line(23))

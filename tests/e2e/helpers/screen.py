@@ -20,6 +20,7 @@ class Screen:
         self.left = ""
         self.modes = {}
         self.coloured = self.wrapped = False
+        self.cleared = 0
         self.row = self.column = 0
         self.resize(rows, columns)
 
@@ -61,6 +62,9 @@ class Screen:
 
     def erase(self, what):
         """Of the screen: 0 from here on, 1 up to here, 2 all of it."""
+        if what == 2 or (what == 0 and self.row == self.column == 0):
+            self.wrapped = False
+            self.cleared += 1
         for row in range(self.rows):
             if what == 2 or (what == 0 and row > self.row) or (what == 1 and row < self.row):
                 self.blank(row, 0, self.columns)

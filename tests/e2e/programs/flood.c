@@ -4,8 +4,8 @@
  *
  *   flood COUNT MS ADDRESS PORT
  *
- * COUNT connections, MS between two of them, as fast as it can where that is 0. It prints how many
- * were refused with EPERM.
+ * From the end of its input, COUNT connections, MS between two of them, as fast as it can where that
+ * is 0. It prints how many were refused with EPERM.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,6 +24,7 @@ int main(int argc, char **argv)
 				   .it_value = { 0, 1 } };
 	int timer = timerfd_create(CLOCK_MONOTONIC, 0);
 	uint64_t turns;
+	char byte;
 	long refused = 0;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
 		fputs("usage: flood COUNT MS ADDRESS PORT\n", stderr);
 		return 2;
 	}
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
 	timerfd_settime(timer, 0, &each, NULL);
 	to.sin_port = htons((unsigned short)atoi(argv[4]));
 	for (long i = 0; i < count; i++) {
