@@ -66,7 +66,8 @@ CLI := $(call objects,cli)
 
 BPF_PARTS := files recall expire rings exec image refused names metadata xattrs look descriptors \
 	arrivals entry sockets kinds egress capable mounts tasks owner ipc unix surface \
-	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers why
+	kernfs member device sysctl passed attributes tells terminal bind interfaces queued options strangers why \
+	seek
 SKELETONS := $(K)/skel/benchmon.skel.h $(K)/skel/probe.skel.h
 PROGRAMS := $(B)/bin/benchmon $(B)/bin/gatekeeperd $(B)/bin/benchmon-holder $(B)/bin/benchmon-ask
 

@@ -47,6 +47,7 @@ enum bm_verdict {
 	BM_ALLOW,
 	BM_DENY,
 	BM_WOULD_DENY, /* let through, because the Bench learns */
+	BM_NO_VERDICT, /* told of and not decided: what is not there */
 	BM_VERDICT_MAX,
 };
 
@@ -112,6 +113,7 @@ enum bm_hook {
 	BM_HOOK_QUOTA,
 	BM_HOOK_BIND,
 	BM_HOOK_RECVMSG, /* what came before its destination was taken back */
+	BM_HOOK_NOT_FOUND,
 	BM_HOOK_MAX,
 };
 
@@ -215,6 +217,8 @@ enum bm_ever {
 	BM_EVER_EGRESS = 2,
 };
 #define BM_SLOTS (2 * BM_MAX_BENCHES)
+/* Benches of which what they do not find is told, at once. */
+#define BM_MAX_SEEK 8
 
 /* Most distinct cgroup levels that Benches may lie at; one more is refused at attach. */
 #define BM_MAX_LEVELS 8
@@ -232,8 +236,9 @@ struct bm_config {
 	__u64 next_object; /* user space alone */
 	__u32 host_net;    /* inode number of the host's network namespace */
 	__u32 pad;
-	__u32 ever[BM_SLOTS]; /* enum bm_ever, by struct bm_bench.slot */
-	__u64 sent[BM_SLOTS]; /* bytes of IP packets that left a Bench's network, by the same */
+	__u32 seek[BM_MAX_SEEK]; /* their ids, 0: none; read where the programs are attached */
+	__u32 ever[BM_SLOTS];    /* enum bm_ever, by struct bm_bench.slot */
+	__u64 sent[BM_SLOTS];    /* bytes of IP packets that left a Bench's network, by the same */
 };
 
 /*
@@ -461,8 +466,8 @@ struct bm_stats {
 
 /*
  * A file: names[0] is the last component, names[1] its parent, and so on to the fs root. With
- * BM_RULE_EXEC_REFUSED name_count is 0 and names one string, the path as it was given. Memory
- * without a file has neither names nor an inode.
+ * BM_RULE_EXEC_REFUSED or BM_HOOK_NOT_FOUND name_count is 0 and names one string, the path as
+ * given. Memory without a file has neither names nor an inode.
  */
 struct bm_event_file {
 	__u64 inode;
@@ -559,7 +564,8 @@ struct bm_task {
 };
 
 _Static_assert(sizeof(struct bm_bench) == 40, "map value");
-_Static_assert(sizeof(struct bm_config) == 56 + 8 * BM_FILTER_WORDS + 12 * BM_SLOTS,
+_Static_assert(sizeof(struct bm_config) ==
+		       56 + 8 * BM_FILTER_WORDS + 4 * BM_MAX_SEEK + 12 * BM_SLOTS,
 	       "global variable");
 _Static_assert(sizeof(struct bm_known_key) == BM_KNOWN_PIN, "map key");
 _Static_assert(sizeof(struct bm_known) == 16, "map value");

@@ -17,6 +17,7 @@ enum bm_learned_kind {
 	BM_LEARNED_DIRECTORY, /* the same of the directory; counts what was told of in it */
 	BM_LEARNED_NET,       /* told; where: the address */
 	BM_LEARNED_ANSWERS,   /* it was sent something: it may answer */
+	BM_LEARNED_NOT_FOUND, /* where: a number of the path */
 };
 struct bm_learned_key {
 	__u32 bench;

@@ -159,9 +159,11 @@ static void test_names(void **state)
 	expect("/disk/src:/in/src:rw 1\n/disk/src2:/in/src2:ro 1\n");
 }
 
-static bool no_directory(const char *path)
+static enum suggest_there there(const char *path)
 {
-	return !strcmp(path, "/disk/dir");
+	return !strncmp(path, "/disk/dir", 9) ? SUGGEST_DIRECTORY
+	       : !strncmp(path, "/disk/", 6)  ? SUGGEST_FILE
+					      : SUGGEST_NOTHING;
 }
 
 static void told(struct suggest *s, const char *text)
@@ -169,7 +171,7 @@ static void told(struct suggest *s, const char *text)
 	struct json_object *event = NULL;
 
 	assert_int_equal(bm_json_parse(text, strlen(text), "event", &event, NULL), 0);
-	assert_int_equal(suggest_event(s, event, no_directory), 0);
+	assert_int_equal(suggest_event(s, event, there), 0);
 	json_object_put(event);
 }
 
@@ -200,6 +202,29 @@ static void test_events(void **state)
 	suggest_end(&s);
 }
 
+#define NOT_FOUND(path)                                                                            \
+	"{\"verdict\":\"none\",\"hook\":\"not_found\",\"rule\":\"none\",\"object\":{\"path\":"     \
+	"\"" path "\",\"wanted\":\"r\"}}"
+
+static void test_not_found(void **state)
+{
+	struct suggest s;
+
+	(void)state;
+	suggest_begin(&s);
+	told(&s, NOT_FOUND("/disk/data"));
+	told(&s, NOT_FOUND("/disk/dir"));
+	told(&s, NOT_FOUND("/elsewhere/data"));
+	told(&s, NOT_FOUND("/usr/lib/libc.so"));
+	told(&s, NOT_FOUND("/disk/x/../data2"));
+	told(&s, NOT_FOUND("/disk//data3"));
+	told(&s, NOT_FOUND("disk"));
+	uses = s.files;
+	s.files = (struct suggest_list){};
+	expect("/disk/data:/disk/data:ro 1\n/disk/dir:/disk/dir:ro 1\n");
+	suggest_end(&s);
+}
+
 static void test_net(void **state)
 {
 	struct json_object *net;
@@ -227,11 +252,11 @@ static void test_net(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),   cmocka_unit_test(test_directory),
-		cmocka_unit_test(test_upwards), cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_looked),  cmocka_unit_test(test_home),
-		cmocka_unit_test(test_names),   cmocka_unit_test(test_events),
-		cmocka_unit_test(test_net),
+		cmocka_unit_test(test_files),     cmocka_unit_test(test_directory),
+		cmocka_unit_test(test_upwards),   cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_looked),    cmocka_unit_test(test_home),
+		cmocka_unit_test(test_names),     cmocka_unit_test(test_events),
+		cmocka_unit_test(test_not_found), cmocka_unit_test(test_net),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

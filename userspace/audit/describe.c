@@ -220,7 +220,7 @@ static bool has_ended(__u32 rule)
 
 const char *bm_describe_hint(const struct bm_event *event, const char *bench, char buf[BM_HINT_LEN])
 {
-	if (event->verdict == BM_ALLOW)
+	if (event->verdict == BM_ALLOW || event->verdict == BM_NO_VERDICT)
 		return NULL;
 	switch (event->hook) {
 	case BM_HOOK_FILE_OPEN:

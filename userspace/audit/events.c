@@ -55,7 +55,7 @@ static const enum kind kinds[] = {
 	[BM_HOOK_KEY] = KIND_SUBJECT,        [BM_HOOK_USERFAULTFD] = KIND_SUBJECT,
 	[BM_HOOK_CORE_DUMP] = KIND_SUBJECT,  [BM_HOOK_SYSLOG] = KIND_SUBJECT,
 	[BM_HOOK_QUOTA] = KIND_SUBJECT,      [BM_HOOK_BIND] = KIND_SUBJECT,
-	[BM_HOOK_RECVMSG] = KIND_NET,
+	[BM_HOOK_RECVMSG] = KIND_NET,        [BM_HOOK_NOT_FOUND] = KIND_FILE,
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == BM_HOOK_MAX, "a kind for each hook");
 
@@ -69,6 +69,12 @@ static bool file_valid(const struct bm_event_file *file, size_t size)
 		if (!memchr(file->names[i], '\0', BM_NAME_LEN))
 			return false;
 	return true;
+}
+
+/* Instead of names, as the process gave it. */
+static bool is_one_string(const struct bm_event *event)
+{
+	return event->rule == BM_RULE_EXEC_REFUSED || event->hook == BM_HOOK_NOT_FOUND;
 }
 
 static bool event_valid(const struct bm_event *event, size_t size)
@@ -85,8 +91,7 @@ static bool event_valid(const struct bm_event *event, size_t size)
 			return false;
 	switch (kinds[event->hook]) {
 	case KIND_FILE:
-		/* One string instead of names, as the process gave it. */
-		if (event->rule == BM_RULE_EXEC_REFUSED &&
+		if (is_one_string(event) &&
 		    !memchr(event->file.names, '\0', sizeof(event->file.names)))
 			return false;
 		return file_valid(&event->file, rest);
@@ -143,7 +148,7 @@ static int add_object(struct json_object *json, const struct bm_event *event, co
 	if (!object)
 		return -ENOMEM;
 	bm_json_add_string(object, "path",
-			   event->rule == BM_RULE_EXEC_REFUSED
+			   is_one_string(event)
 				   ? bm_escape((const char *)file->names, path, sizeof(path))
 				   : bm_describe_path(file, path));
 	if (file->inode) {

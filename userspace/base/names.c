@@ -67,6 +67,7 @@ static const char *const hooks[] = {
 	[BM_HOOK_QUOTA] = "quota",
 	[BM_HOOK_BIND] = "bind",
 	[BM_HOOK_RECVMSG] = "recvmsg",
+	[BM_HOOK_NOT_FOUND] = "not_found",
 };
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == BM_HOOK_MAX, "a name for each hook");
 
@@ -113,6 +114,7 @@ static const char *const verdicts[] = {
 	[BM_ALLOW] = "allow",
 	[BM_DENY] = "deny",
 	[BM_WOULD_DENY] = "would-deny",
+	[BM_NO_VERDICT] = "none",
 };
 _Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == BM_VERDICT_MAX, "a name for each verdict");
 

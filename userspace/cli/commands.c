@@ -45,6 +45,8 @@ const struct cli_option cli_options[OPT_MAX] = {
 		      "grants a profile, or one destination: HOST:PORT or ADDR:PORT, /udp if not "
 		      "TCP" },
 	[OPT_FOR] = { "for", 0, "TIME", "the grant ends by itself after so long: 90s, 10m, 2h" },
+	[OPT_NOT_FOUND] = { "not-found", 0, NULL,
+			    "tells what it looks for and does not find, for suggest" },
 	[OPT_ONCE] = { "once", 0, NULL, "prints one table, and ends" },
 	[OPT_ON_REVOKE] = { "on-revoke", 0, "WHAT", "what becomes of who maps it: kill or report" },
 	[OPT_NO_IDMAP] = { "no-idmap", 0, NULL, "shows the files with the owners they have" },
@@ -94,7 +96,7 @@ const char *const cli_sections[SECTION_MAX] = {
 #define CONFIRM                                                                                    \
 	(OPT(EXCEPT) | SECRETS | OPT(NO_IDMAP) | OPT(PRIVATE) | OPT(UPSTREAM) | OPT(LIMIT) |       \
 	 LIMITS | MODES | OPT(YES))
-#define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD))
+#define PROCESS (OPT(TTY) | OPT(NO_TTY) | OPT(ENV) | OPT(CWD) | OPT(NOT_FOUND))
 #define RUN                                                                                        \
 	(ROOT | OPT(IN) | OPT(OUT) | OPT(EXCEPT_SECRETS) | OPT(UNSCANNED) | OPT(NET) |             \
 	 OPT(BROKER) | OPT(UPSTREAM) | OPT(LIMIT) | OPT(PRIVATE) | OPT(YES) | OPT(KEEP) |          \

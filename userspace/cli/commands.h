@@ -48,6 +48,7 @@ enum cli_opt {
 	OPT_NET,
 	OPT_NO_IDMAP,
 	OPT_NO_TTY,
+	OPT_NOT_FOUND,
 	OPT_ONCE,
 	OPT_ON_REVOKE,
 	OPT_OUT,

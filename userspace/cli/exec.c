@@ -19,6 +19,8 @@ static int request_of(struct cli *cli, const char *bench, bool tty, struct json_
 	bm_json_add(request, "argv", argv);
 	bm_json_add(request, "env", env);
 	bm_json_add_bool(request, "tty", tty);
+	if (cli_has(&cli->args, OPT_NOT_FOUND))
+		bm_json_add_bool(request, "seek", true);
 	if (cwd)
 		bm_json_add_string(request, "cwd", cwd);
 	for (char **arg = cli->args.payload; *arg; arg++)

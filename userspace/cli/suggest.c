@@ -38,7 +38,7 @@ static int read_events(const char *bench, struct suggest *s, struct bm_error *er
 		if (r != 1)
 			break;
 		newest(s, event, &id);
-		r = suggest_event(s, event, suggest_is_directory);
+		r = suggest_event(s, event, suggest_there);
 		if (r < 0)
 			return bm_fail_errno(err, -r, "suggest");
 	}

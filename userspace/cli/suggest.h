@@ -64,9 +64,10 @@ struct suggest {
 
 void suggest_begin(struct suggest *s);
 void suggest_end(struct suggest *s);
-/* is_directory: of a path of the host, as far as that is known. */
+enum suggest_there { SUGGEST_NOTHING, SUGGEST_FILE, SUGGEST_DIRECTORY };
+/* there: what the host has at a path, as far as that is known. */
 int suggest_event(struct suggest *s, struct json_object *event,
-		  bool (*is_directory)(const char *path));
+		  enum suggest_there (*there)(const char *path));
 void suggest_apart(struct suggest *s, const char *what, const char *key, const char *value,
 		   const char *why, struct json_object *event);
 

@@ -12,7 +12,7 @@ struct json_object *suggest_nets(struct suggest *s);
 
 /* suggest_host.c: what looks like a secret goes apart; the rest is merged, by what the host has. */
 int suggest_secrets(int socket, struct suggest *s, struct bm_error *err);
-bool suggest_is_directory(const char *path);
+enum suggest_there suggest_there(const char *path);
 /* Appends to grants. */
 int suggest_files(struct suggest *s, struct json_object *grants);
 

@@ -117,7 +117,7 @@ static bool above(char *path)
 }
 
 static int add_file(struct suggest *s, struct json_object *event, struct json_object *object,
-		    const char *hook, bool (*is_directory)(const char *path))
+		    const char *hook, enum suggest_there (*there)(const char *path))
 {
 	static const char *const names[] = { "mknod", "mkdir",  "rmdir",   "unlink",
 					     "link",  "rename", "symlink", NULL };
@@ -151,14 +151,45 @@ static int add_file(struct suggest *s, struct json_object *event, struct json_ob
 			return 0;
 		return suggest_add(&s->files, &use);
 	}
-	directory = is_directory(source);
+	directory = there(source) == SUGGEST_DIRECTORY;
 	use.whole = directory;
 	use.looked = directory && !use.writes && among(asks, hook);
 	return suggest_add(&s->files, &use);
 }
 
+/*
+ * What the host has by the same name, it may be given by it. What belongs to an image is not looked
+ * for on the host: a program that searches its libraries would ask for all of it.
+ */
+static int add_not_found(struct suggest *s, struct json_object *event, const char *path,
+			 enum suggest_there (*there)(const char *path))
+{
+	static const char *const images[] = { "/usr/", "/lib",  "/bin/",  "/sbin/",
+					      "/etc/", "/opt/", "/proc/", "/sys/",
+					      "/dev/", "/run/", NULL };
+	struct suggest_use use = { .source = (char *)path,
+				   .dest = (char *)path,
+				   .volume = (char *)"",
+				   .count = 1,
+				   .first = event };
+	enum suggest_there what;
+	size_t len = strlen(path);
+
+	for (size_t i = 0; images[i]; i++)
+		if (!strncmp(path, images[i], strlen(images[i])))
+			return 0;
+	/* As it was typed: with a way up in it, or one name too many, it is no name of one place.
+	 */
+	if (path[0] != '/' || len < 2 || len >= PATH_MAX || strchr(path, '\\') ||
+	    strstr(path, "/.") || strstr(path, "//") || path[len - 1] == '/')
+		return 0;
+	what = there(path);
+	use.whole = what == SUGGEST_DIRECTORY;
+	return what == SUGGEST_NOTHING ? 0 : suggest_add(&s->files, &use);
+}
+
 int suggest_event(struct suggest *s, struct json_object *event,
-		  bool (*is_directory)(const char *path))
+		  enum suggest_there (*there)(const char *path))
 {
 	static const char *const grantable[] = { "no-grant", "rights", "revoked", "expired", NULL };
 	static const char *const executes[] = { "noexec", "exec-refused", NULL };
@@ -173,6 +204,10 @@ int suggest_event(struct suggest *s, struct json_object *event,
 	if (!verdict || !strcmp(verdict, "allow") || !hook || !rule)
 		return 0;
 	s->events++;
+	if (!strcmp(hook, "not_found"))
+		return object && bm_json_string(object, "path")
+			       ? add_not_found(s, event, bm_json_string(object, "path"), there)
+			       : 0;
 	if (bm_json_string(event, "destination"))
 		return !strcmp(rule, "not-sealed") ? add_net(s, event, hook) : 0;
 	if (!object)
@@ -189,5 +224,5 @@ int suggest_event(struct suggest *s, struct json_object *event,
 	if (!among(grantable, rule) ||
 	    (!strcmp(rule, "rights") && !bm_json_string(object, "grant")))
 		return 0;
-	return add_file(s, event, object, hook, is_directory);
+	return add_file(s, event, object, hook, there);
 }

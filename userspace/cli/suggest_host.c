@@ -12,11 +12,15 @@
 /* More names than that are many; a directory is not read to its end to count them. */
 #define NAMES_MAX 4096
 
-bool suggest_is_directory(const char *path)
+enum suggest_there suggest_there(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (lstat(path, &st) < 0)
+		return SUGGEST_NOTHING;
+	return S_ISDIR(st.st_mode)   ? SUGGEST_DIRECTORY
+	       : S_ISREG(st.st_mode) ? SUGGEST_FILE
+				     : SUGGEST_NOTHING;
 }
 
 static size_t entries(void *ctx, const char *source)

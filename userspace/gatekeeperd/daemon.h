@@ -107,6 +107,7 @@ struct execution {
 	struct connection *connection; /* NULL once its client has hung up */
 	pid_t pid;
 	char command[256];
+	uint32_t seeks; /* the Bench of which it is told what is not found; 0: of none */
 	bool failed, dead;
 };
 

@@ -76,6 +76,9 @@ static void on_exit_of(struct daemon *d, struct watch *w, uint32_t events)
 	waitid(P_PIDFD, (id_t)w->fd, &info, WEXITED);
 	if (x->report.fd >= 0)
 		on_report(d, &x->report, events);
+	if (x->seeks)
+		bm_seek_end(d->kernel, x->seeks);
+	x->seeks = 0;
 	/* Its last denials are in the store before its end is told. */
 	bm_events_consume(d->kernel);
 	if (x->connection) {
@@ -230,20 +233,25 @@ static int record_exec(struct daemon *d, struct bench *bench, struct json_object
 	return r;
 }
 
-static int start(struct daemon *d, struct connection *c, const struct bm_exec *exec,
+/* seeks: a Bench of which it has begun to be told what is not found, until this has ended; 0. */
+static int start(struct daemon *d, struct connection *c, const struct bm_exec *exec, uint32_t seeks,
 		 struct bm_error *err)
 {
 	struct execution *x = calloc(1, sizeof(*x));
 	int r;
 
-	if (!x)
+	if (!x) {
+		bm_seek_end(d->kernel, seeks);
 		return bm_fail_errno(err, ENOMEM, "exec");
+	}
+	x->seeks = seeks;
 	x->exit = (struct watch){ .fd = -1, .ready = on_exit_of };
 	x->report = (struct watch){ .fd = -1, .ready = on_report };
 	snprintf(x->command, sizeof(x->command), "%.255s", exec->argv[0]);
 	r = bm_exec_start(exec, &x->pid, &x->exit.fd, &x->report.fd, err);
 	STEP(EXEC_STARTED);
 	if (r < 0) {
+		bm_seek_end(d->kernel, seeks);
 		free(x);
 		return r;
 	}
@@ -271,6 +279,7 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	autojson *env = NULL;
 	autofree char **argv_list = argv ? strings_of(argv) : NULL;
 	autofree char **env_list = NULL;
+	bool seeks = bm_json_bool(message->json, "seek");
 	struct bench *bench;
 	struct bm_exec exec;
 	int r = bench_of_request(d, c, message->json, &bench, err);
@@ -290,6 +299,8 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 	if (r == 0)
 		r = record_exec(d, bench, argv, c->uid, err);
 	STEP(EXEC_SAID);
+	if (r == 0 && seeks)
+		r = bm_seek_begin(d->kernel, bench->id, err);
 	if (r < 0)
 		return r;
 	exec = (struct bm_exec){
@@ -304,5 +315,5 @@ int request_exec(struct daemon *d, struct connection *c, struct bm_message *mess
 		.image = bench->exec == EXEC_IMAGE,
 		.userns = bench->userns,
 	};
-	return start(d, c, &exec, err);
+	return start(d, c, &exec, seeks ? bench->id : 0, err);
 }

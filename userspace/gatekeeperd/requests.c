@@ -78,7 +78,7 @@ static const struct request requests[] = {
 	  request_exec,
 	  3,
 	  OPERATORS | AGENTS,
-	  { "bench", "argv", "env", "cwd", "tty", NULL } },
+	  { "bench", "argv", "env", "cwd", "tty", "seek", NULL } },
 };
 
 /* A key means the same in every request. One of another type is no "false" and no "none". */
@@ -139,6 +139,7 @@ static const struct {
 	{ "env", json_type_object },
 	{ "cwd", json_type_string },
 	{ "tty", json_type_boolean },
+	{ "seek", json_type_boolean },
 };
 
 static int check_type(const char *op, const char *key, struct json_object *value,

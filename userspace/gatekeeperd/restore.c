@@ -341,6 +341,7 @@ int daemon_restore(struct daemon *d, struct bm_error *err)
 		if (!b->recalling)
 			bench_forget_revoked(b);
 	}
+	bm_seek_forget(d->kernel);
 	d->restoring = true;
 	for (struct bench *b = d->model.benches; b; b = next) {
 		next = b->next;

@@ -36,8 +36,9 @@ static enum bm_hook_state state_of(const struct bpf_program *program)
 		 bpf_program__name(program) + strlen("bm_"));
 	if (access(path, F_OK) == 0)
 		return BM_HOOK_ON;
-	return bm_recall_program(program) || bm_why_program(program) ? BM_HOOK_ON_DEMAND
-								     : BM_HOOK_OFF;
+	return bm_recall_program(program) || bm_why_program(program) || bm_seek_program(program)
+		       ? BM_HOOK_ON_DEMAND
+		       : BM_HOOK_OFF;
 }
 
 int bm_hooks_each(void (*fn)(void *ctx, const char *hook, enum bm_hook_state state), void *ctx,

@@ -56,6 +56,11 @@ extern const struct bm_cgroup_program bm_cgroup_programs[BM_CGROUP_PROGRAM_MAX];
 extern const char *const bm_recall_programs[BM_RECALL_PROGRAM_MAX];
 bool bm_recall_program(const struct bpf_program *program);
 
+/* And while a client asks what is not found: by pin name. A kernel may lack the functions. */
+#define BM_SEEK_PROGRAM_MAX 2
+extern const char *const bm_seek_programs[BM_SEEK_PROGRAM_MAX];
+bool bm_seek_program(const struct bpf_program *program);
+
 struct bm_kernel {
 	struct {
 #define X(name) int name;
@@ -64,6 +69,7 @@ struct bm_kernel {
 	} map;
 	int program[BM_CGROUP_PROGRAM_MAX];
 	int recall[BM_RECALL_PROGRAM_MAX];
+	int seek[BM_SEEK_PROGRAM_MAX];     /* their links, while there is somebody */
 	int queued_list;                   /* an iterator */
 	int strangers, socket_cgroups;     /* others */
 	int why;                           /* attached while somebody asks */

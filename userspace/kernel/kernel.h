@@ -118,6 +118,16 @@ int bm_recall_detach(struct bm_kernel *kernel, struct bm_error *err);
 bool bm_recall_attached(struct bm_kernel *kernel);
 
 /*
+ * From now on what the Bench does not find is told as events: for each begin an end. -EOPNOTSUPP:
+ * this kernel can't; -EBUSY: there are too many. An end of Bench 0 only looks whether there is
+ * anybody.
+ */
+int bm_seek_begin(struct bm_kernel *kernel, uint32_t bench, struct bm_error *err);
+void bm_seek_end(struct bm_kernel *kernel, uint32_t bench);
+/* At a start: who had asked has gone with the daemon that it asked, and the links with it. */
+void bm_seek_forget(struct bm_kernel *kernel);
+
+/*
  * How many descriptors of the Bench's tasks are sockets in which something lies from what it may
  * not reach any more: those that the hooks refuse. A task that runs may hide one meanwhile.
  */

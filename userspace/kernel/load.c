@@ -86,6 +86,8 @@ static const struct {
 	unsigned arguments; /* 0: any */
 } variants[] = {
 	{ "bm_refused", "do_open_execat", 0 },
+	{ "bm_seek_open", "do_filp_open", 3 },
+	{ "bm_seek_lookup", "filename_lookup", 5 },
 	{ "bm_setattr_2", "bpf_lsm_inode_setattr", 2 },
 	{ "bm_setattr_3", "bpf_lsm_inode_setattr", 3 },
 	{ "bm_ftruncate", "bpf_lsm_file_truncate", 0 },
@@ -175,6 +177,7 @@ bool bm_is_hook(const struct bpf_program *program)
 	enum bpf_prog_type type = bpf_program__type(program);
 
 	return !bm_recall_program(program) && !bm_why_program(program) &&
+	       !bm_seek_program(program) &&
 	       (type == BPF_PROG_TYPE_LSM ||
 		(type == BPF_PROG_TYPE_TRACING &&
 		 bpf_program__expected_attach_type(program) != BPF_TRACE_ITER));

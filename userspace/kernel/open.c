@@ -94,6 +94,7 @@ int bm_kernel_open(struct bm_kernel **ret, struct bm_error *err)
 	memset(&kernel->map, 0xff, sizeof(kernel->map));
 	memset(kernel->program, 0xff, sizeof(kernel->program));
 	memset(kernel->recall, 0xff, sizeof(kernel->recall));
+	memset(kernel->seek, 0xff, sizeof(kernel->seek));
 	kernel->queued_list = kernel->strangers = kernel->socket_cgroups = kernel->why = -1;
 	if (statfs(BM_BPFFS, &fs) < 0 || fs.f_type != BPF_FS_MAGIC)
 		return bm_fail(err, ENOENT, "kernel", "mount -t bpf bpf " BM_BPFFS,
@@ -133,6 +134,8 @@ void bm_kernel_close(struct bm_kernel *kernel)
 		bm_close(kernel->program[i]);
 	for (int i = 0; i < BM_RECALL_PROGRAM_MAX; i++)
 		bm_close(kernel->recall[i]);
+	for (int i = 0; i < BM_SEEK_PROGRAM_MAX; i++)
+		bm_close(kernel->seek[i]);
 	bm_close(kernel->queued_list);
 	bm_close(kernel->strangers);
 	bm_close(kernel->socket_cgroups);

@@ -278,6 +278,36 @@ case_killed() {
 	over l1 c3
 }
 
+# A Bench that sees nothing of the host: by the names that it looked for.
+case_not_found() {
+	make_bench e1
+	bm exec e1 -- cat "$disk/cfg/two"
+	ended 1
+	bm exec e1 --not-found -- sh -c "cat $disk/cfg/one $disk/no/such || exec ls $disk/many"
+	[[ $code -ne 0 ]] || fail 'it found something'
+	bm events --bench e1 --format json
+	did '"verdict":"none"' '"hook":"not_found"' "$disk/cfg/one" "$disk/no/such"
+	[[ $out != *cfg/two* ]] || fail 'nobody had asked about that'
+	cp "$tmp/out" "$tmp/json"
+	py schema "$tmp/json" "$repo/userspace/audit/event.schema.json"
+	rm "$tmp/json"
+	bm suggest e1
+	did "benchmon grant e1 file $disk/cfg/one:$disk/cfg/one:ro" "benchmon grant e1 file $disk/many:$disk/many:ro"
+	[[ $out != *no/such* && $out != *cfg/two* ]] || fail 'it suggests too much'
+	bm suggest e1 --apply --yes
+	did 'e1/1 granted' 'e1/2 granted'
+	bm exec e1 -- cat "$disk/cfg/one" "$disk/many/3"
+	did $'setting\n3'
+	bm exec e1 -- cat "$disk/cfg/three"
+	bm events --bench e1 --format json
+	[[ $out != *cfg/three* ]] || fail 'it is told still'
+	bm show e1 --format json
+	key denied
+	same 0 "$value" 'what was denied'
+	bm destroy e1
+	did
+}
+
 # A project as autotools have them, out of its tree: configured, made, checked and installed.
 project='set -e
 rm -rf /tmp/build; mkdir /tmp/build; cd /tmp/build
