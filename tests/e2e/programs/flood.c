@@ -4,8 +4,8 @@
  *
  *   flood COUNT MS ADDRESS PORT
  *
- * From the end of its input, COUNT connections, MS between two of them, as fast as it can where that
- * is 0. It prints how many were refused with EPERM.
+ * From the end of its input, COUNT connections, MS between two of them, as fast as it can where
+ * that is 0. It prints how many were refused with EPERM.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
