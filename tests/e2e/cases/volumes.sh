@@ -328,5 +328,5 @@ case_adopt_misused() {
 
 case_adopt_usage() {
 	bm attach a1 c3 --yes
-	refused 2 'attach: --yes confirms what --adopt asks'
+	refused 2 'attach: --yes confirms what --adopt and --learn ask'
 }
