@@ -60,7 +60,7 @@ def config():
 
 def ever(bench, number=None):
     memory, size = config()
-    at = size - 4 * SLOTS + 4 * slot_of(int(bench))
+    at = size - (4 + 8) * SLOTS + 4 * slot_of(int(bench))  # what was sent comes after it
     if number is not None:
         memory[at:at + 4] = struct.pack("<I", int(number))
     print(struct.unpack("<I", memory[at:at + 4])[0])
