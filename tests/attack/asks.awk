@@ -65,7 +65,7 @@ function asked(probe, one, two, three) {
 
 # A name is made, or removed, by w of its directory. Who asks is in no process of the Bench.
 function file(path, rights) {
-	if (path !~ /^\// || path ~ /^\/proc\/(self|1\/root)/)
+	if (path !~ /^\// || path ~ /^\/proc\/(self|thread-self|[0-9]+\/(root|cwd|exe|fd|ns|map_files))/)
 		return ""
 	if (rights == "make") {
 		sub(/\/[^\/]*$/, "", path)
@@ -106,6 +106,9 @@ function print_of(id, question,    hook, rule, name, verdict, target, executes) 
 	if (executes && name != "-" && base(name) != base(target))
 		question = ""
 	if (rule ~ /^(host-tools|socket-option|socket-kind)$/ || (rule == "privilege" && hook != "file_open"))
+		question = ""
+	# A device is asked for beside the name that leads to it.
+	if (hook == "device")
 		question = ""
 	# Who listens on the Bench's own loopback is asked of each packet.
 	if (question ~ /^net/ && rule == "outside")
