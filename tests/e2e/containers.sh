@@ -10,6 +10,15 @@ spec_of() { # KIND FILE: as crun has it
 	(cd "$tmp" && crun spec "${options[@]}" && mv config.json "$2")
 }
 
+bind() { # DEST SOURCE [OPTION...]: of jq, one more mount
+	local options='"bind"' option
+	for option in "${@:3}"; do
+		options+=", \"$option\""
+	done
+	printf '.mounts += [{destination: "%s", type: "bind", source: "%s", options: [%s]}] | ' \
+		"$1" "$2" "$options"
+}
+
 # Its rootfs is Debian under a layer of its own.
 bundle() { # NAME plain|userns JQ-FILTER COMMAND...
 	local dir=$tmp/c/$1

@@ -45,6 +45,14 @@ printed() { # WORDS...
 	done
 }
 
+in_cgroup() { # BENCH STATE: a process of it is in that state
+	local pid
+	for pid in $(<"/sys/fs/cgroup/benchmon/$1/cgroup.procs"); do
+		! grep -q "^State:.$2" "/proc/$pid/status" || return 0
+	done
+	return 1
+}
+
 did() { # WORDS...: it succeeded, without a complaint, and printed the words
 	[[ $code -eq 0 ]] || fail "exit code $code, not 0"
 	[[ -z $err ]] || fail 'it complained'

@@ -78,15 +78,7 @@ case_frozen() {
 kept() { # a task of f1 is in a write that the kernel does not come back from
 	fsfreeze -f "$tmp/stuck"
 	benchmon exec f1 -T -- touch /in/stuck/file >"$tmp/held" 2>&1 </dev/null &
-	soon in_a_write
-}
-
-in_a_write() {
-	local pid
-	for pid in $(<"$cgroup/f1/cgroup.procs"); do
-		! grep -q '^State:.D' "/proc/$pid/status" || return 0
-	done
-	return 1
+	soon in_cgroup f1 D
 }
 
 # A task that the kernel keeps makes nobody wait but who asked.

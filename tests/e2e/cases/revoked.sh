@@ -100,14 +100,6 @@ case_granted_again() {
 	soon no_hooks
 }
 
-in_cgroup() { # BENCH STATE: a process of it is in that state
-	local pid
-	for pid in $(<"/sys/fs/cgroup/benchmon/$1/cgroup.procs"); do
-		! grep -q "^State:.$2" "/proc/$pid/status" || return 0
-	done
-	return 1
-}
-
 # A process that the kernel does not let go of: no revocation, nobody waits for long, and less the
 # next time. The file system that it writes to is frozen.
 case_stuck() {

@@ -28,15 +28,6 @@ teardown() {
 	rm -r "$disk"/{src,many,out,cfg,vol}
 }
 
-bind() { # DEST SOURCE [OPTION...]: of jq, one more mount
-	local options='"bind"' option
-	for option in "${@:3}"; do
-		options+=", \"$option\""
-	done
-	printf '.mounts += [{destination: "%s", type: "bind", source: "%s", options: [%s]}] | ' \
-		"$1" "$2" "$options"
-}
-
 work='set -e
 cat /src/lib/*.c /src/Makefile /many/7 /cfg/one >/out/built
 cp /out/built /out/copy

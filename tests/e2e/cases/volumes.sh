@@ -38,15 +38,6 @@ probed() { # CONTAINER ERRNO
 	did "access $2" "stat $2" "opath $2" "statfs $2" "handle $2" "connect $2" "chdir $2"
 }
 
-bind() { # DEST SOURCE [OPTION...]: of jq, one more mount
-	local options='"bind"' option
-	for option in "${@:3}"; do
-		options+=", \"$option\""
-	done
-	printf '.mounts += [{destination: "%s", type: "bind", source: "%s", options: [%s]}] | ' \
-		"$1" "$2" "$options"
-}
-
 tmpfs() { # DEST
 	printf '.mounts += [{destination: "%s", type: "tmpfs", source: "tmpfs"}] | ' "$1"
 }
