@@ -83,22 +83,24 @@ static int copy(const char *from, const char *to)
 	return in < 0 || out < 0 || n < 0 ? -1 : 0;
 }
 
-/* WHICH FROM DIR PATH: a copy of this program, of that name and called with it, opens PATH. */
+/* WHICH PATH: a copy of this program beside it, of that name and called with it, opens PATH. */
 static int way_argv(char **args)
 {
 	const char *text = odd_of(args[0]);
-	char path[4096];
+	char path[4096], own[2048];
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
 	int status;
 	pid_t pid;
 
-	if (!text || !args[1] || !args[2] || !args[3])
+	if (!text || !args[1] || len <= 0)
 		return setup("which");
-	snprintf(path, sizeof(path), "%s/%s", args[2], text);
-	if (copy(args[1], path))
+	own[len] = '\0';
+	snprintf(path, sizeof(path), "%.*s/%s", (int)(strrchr(own, '/') - own), own, text);
+	if (copy(own, path))
 		return setup(path);
 	pid = fork();
 	if (pid == 0) {
-		char *argv[] = { (char *)text, (char *)"open", args[3], NULL };
+		char *argv[] = { (char *)text, (char *)"open", args[1], NULL };
 
 		execv(path, argv);
 		_exit(SETUP);

@@ -325,9 +325,10 @@ case_expiry() {
 	make_bench m1
 	mkdir "$disk/ends"
 	echo hello >"$disk/ends/file"
+	echo hello >"$disk/soon"
 	bm grant m1 file "$disk/ends:/in/ends" --for 1h --yes
 	did granted
-	bm grant m1 file "$disk/ends/file:/in/soon" --for 5s --yes
+	bm grant m1 file "$disk/soon:/in/soon" --for 5s --yes
 	did granted
 	stop_daemon KILL
 	[[ -e /sys/fs/bpf/benchmon/links/recall ]] || fail 'no hook of a recall is attached'
@@ -341,5 +342,5 @@ case_expiry() {
 	bm destroy m1
 	did
 	soon eval '[[ ! -e /sys/fs/bpf/benchmon/links/recall ]]'
-	rm -r "$disk/ends"
+	rm -r "$disk/ends" "$disk/soon"
 }
