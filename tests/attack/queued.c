@@ -292,8 +292,7 @@ int tool_waits(char **args)
 #define READERS 4
 #define SENDERS 2
 #define DATAGRAMS 4000
-/* Of those that come faster than they are read, most are lost: how many, the machine's load says.
- */
+/* Of those that come faster than they are read most are lost, the more the busier the machine. */
 #define ENOUGH 2000
 #define AT_MOST 100000
 
